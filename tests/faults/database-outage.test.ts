@@ -10,7 +10,7 @@ import { fixedPort } from '../support/processes.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { ServerStage } from '../support/server-stage.ts';
 
-const SOON = { withinMs: 60_000 };
+const SOON = { withinMs: 120_000 };
 const SHORT = ['--worker-silent-seconds', '5', '--node-ttl-seconds', '3', '--shutdown-grace-seconds', '2'];
 
 let stage: ServerStage;

@@ -20,7 +20,7 @@ import { Receiver } from '../support/receiver.ts';
 import { endServers, launchServer, type ServerProcess } from '../support/start-server-process.ts';
 import { makeTestFolder } from '../support/test-folder.ts';
 
-const SOON = { withinMs: 60_000 };
+const SOON = { withinMs: 120_000 };
 const FLAGS = ['--worker-silent-seconds', '5', '--node-ttl-seconds', '3'];
 
 let folder: string;

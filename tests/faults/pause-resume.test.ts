@@ -9,7 +9,7 @@ import { pause } from './cluster/member.ts';
 
 const EVERY_MS = 1_000;
 const PAUSE_MS = 5_000;
-const SOON = { withinMs: 60_000 };
+const SOON = { withinMs: 120_000 };
 
 const POLICIES = {
   plain: {},

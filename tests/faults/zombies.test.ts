@@ -13,7 +13,7 @@ import { ServerStage } from '../support/server-stage.ts';
 import { StallableProxy } from '../support/stallable-proxy.ts';
 import { endServers, type ServerProcess } from '../support/start-server-process.ts';
 
-const SOON = { withinMs: 60_000 };
+const SOON = { withinMs: 120_000 };
 const JOBS_MAX = 30;
 const FLAGS = ['--worker-silent-seconds', '4', '--node-ttl-seconds', '3', '--shutdown-grace-seconds', '1'];
 

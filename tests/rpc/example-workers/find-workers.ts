@@ -31,13 +31,8 @@ const TYPESCRIPT_WORKER: FoundWorker = {
   ],
 };
 
-/** The examples alone. */
-export async function findExamples(): Promise<FoundWorker[]> {
-  return [await findPythonWorker(), await findGoWorker()];
-}
-
 export async function findWorkers(): Promise<FoundWorker[]> {
-  return [TYPESCRIPT_WORKER, ...(await findExamples())];
+  return [TYPESCRIPT_WORKER, await findPythonWorker(), await findGoWorker()];
 }
 
 /** With the handler of the chaos test, which the one in TypeScript has anyhow. */

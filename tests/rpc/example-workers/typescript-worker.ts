@@ -1,6 +1,7 @@
 /** The handlers of the example workers, written with @carillon/worker: the third language of the suite. Same arguments, same behaviour. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { createLog } from '@carillon/foundation';
 import { createWorker, HandlerError, type RunContext } from '../../../packages/worker/src/index.ts';
 import { visit } from './chaos/visit.ts';
 
@@ -31,6 +32,8 @@ const worker = createWorker({
     ...(values['tls-key'] && { keyFile: values['tls-key'] }),
   },
   drainSeconds: Number(values['drain-seconds']),
+  endWhenKeyRefused: true,
+  log: createLog({ level: 'info' }),
 });
 
 worker
@@ -57,11 +60,13 @@ worker
     width: number(run, 'width', 640),
     height: (number(run, 'width', 640) * 3) / 4,
   }))
-  .handle('visit', visit)
   .handle('wait', async (run) => {
     await sleep(number(run, 'ms', 1_000), undefined, { signal: run.signal });
     return { waited_ms: number(run, 'ms', 1_000) };
   });
+
+// In the chaos test alone.
+if (process.env.VISITOR !== undefined) worker.handle('visit', visit);
 
 try {
   await worker.run();

@@ -34,7 +34,7 @@ describeEachPostgres('outcomes beside a locked job', (server) => {
 
   beforeEach(async () => {
     database = await createTestDatabase(server.url);
-    storage = openTestStorage(database.url, { connectTimeoutMs: 5_000 });
+    storage = openTestStorage(database.url);
     somebody = new pg.Client({ connectionString: database.url });
     await somebody.connect();
     world = new StorageWorld(storage);

@@ -4,7 +4,7 @@
  */
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import pg from 'pg';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
 import {
   createTestDatabase,
@@ -79,7 +79,7 @@ describeEachPostgres('the database', (server) => {
   let admin: pg.Client;
   const opened: Database[] = [];
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     home = await createTestDatabase(server.url);
     admin = new pg.Client({ connectionString: home.url });
     await admin.connect();
@@ -92,6 +92,11 @@ describeEachPostgres('the database', (server) => {
 
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((database) => database.close()));
+    // A failed test may have left its transaction open.
+    await admin.query('ROLLBACK; DELETE FROM notes');
+  });
+
+  afterAll(async () => {
     await admin.end();
     await home.drop();
   });

@@ -47,9 +47,9 @@ class Stream {
 const textOf = (outputs: readonly Output[]) =>
   outputs.map(({ bytes }) => Buffer.from(bytes).toString()).join('');
 
-function connect(): Stream {
+function connect(window = WINDOW): Stream {
   const stream = new Stream();
-  channel.attach(stream.frames, WINDOW);
+  channel.attach(stream.frames, window);
   return stream;
 }
 
@@ -69,6 +69,17 @@ test.each(['before the stream is there', 'on a stream that is slower'])(
     expect(stream.outputs.length).toBeLessThan(2 * Math.ceil(text.length / 65_536));
   },
 );
+
+test('no more is on its way than the server grants, however long a line is', async () => {
+  const text = 'x'.repeat(5_000);
+  void write(text);
+  const stream = connect(100);
+  expect(await stream.readAll()).toBe(text);
+  expect(stream.outputs.map(({ bytes }) => bytes.length)).toEqual(Array.from({ length: 50 }, () => 100));
+  void write(text);
+  channel.detach();
+  expect(await connect(6_000).readAll()).toBe(text);
+});
 
 test('lines of two runs and both streams stay apart, each in its order', async () => {
   for (let i = 0; i < 1_000; i += 1) {

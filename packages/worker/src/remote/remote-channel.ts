@@ -139,7 +139,7 @@ export class RemoteChannel implements RunChannel {
   #fillOutput(frame: SessionRequest): void {
     let room = CHUNK_BYTES + CHUNK_BYTES_MAX;
     while (this.#windowLeft > 0) {
-      const next = this.#waiting.take(room);
+      const next = this.#waiting.take(room, this.#windowLeft);
       if (!next) break;
       const { run, chunk } = next;
       const { length } = chunk.bytes;

@@ -3,7 +3,7 @@
  * next server in the list, after a random pause; its runs go on meanwhile, and what was not answered is told again.
  */
 import { create } from '@bufbuild/protobuf';
-import type { LeaseId, RunId } from '@carillon/domain';
+import type { ClaimedBatch, LeaseId, RunId } from '@carillon/domain';
 import { type Clock, type Log, type Random, sleep } from '@carillon/foundation';
 import {
   batchOf,
@@ -78,6 +78,7 @@ const PAUSE_MS_MAX = 5_000;
 const PAUSES_PER_TRUST = 4;
 const KEY_REFUSED_PAUSE_MS = 30_000;
 const LEAVE_MS_MAX = 5_000;
+const HANDED_OUT_MAX = 10_000;
 
 export class RemoteHome implements WorkerHome {
   readonly channel: RemoteChannel;
@@ -86,7 +87,11 @@ export class RemoteHome implements WorkerHome {
   #worker!: HomeWorker;
   #stream: SessionStream | undefined;
   #streams = 0;
+  /** Streams under the id that the worker has now. */
+  #sessions = { workerId: '', count: 0 };
   #times = { beatMs: 3_000, trustMs: 12_000 };
+  /** The latest runs. */
+  readonly #handedOut = new Set<string>();
   /** Not before this instant, monotonic. */
   #dialAt = 0;
   #isDraining = false;
@@ -217,11 +222,14 @@ export class RemoteHome implements WorkerHome {
     const { name, language, version, labels, parameters } = this.#options;
     const { workerId, slotsMax: slots, handlers } = this.#worker;
     this.#isBuried = false;
+    if (this.#sessions.workerId !== workerId) this.#sessions = { workerId, count: 0 };
+    this.#sessions.count += 1;
+    const session = this.#sessions.count;
     stream.frames.put(URGENCY.life, 0, (frame) => {
       const executing = this.#worker.runningCount;
       stream.accepted = executing;
       frame.hello = create(HelloSchema, {
-        ...{ protocol: PROTOCOL, workerId, session: this.#streams, name, language, version, executing },
+        ...{ protocol: PROTOCOL, workerId, session, name, language, version, executing },
         bootId: this.#bootId,
         heldLeases: [...this.#worker.heldLeases()],
         namesHeldRuns: true,
@@ -285,7 +293,7 @@ export class RemoteHome implements WorkerHome {
     for (const each of settled) stream.settled(each);
     for (const assign of assigns) {
       stream.accepted += assign.runIds.length;
-      this.#worker.accept(batchOf(assign, this.#worker.workerId));
+      this.#accept(batchOf(assign, this.#worker.workerId));
     }
     // Runs that ended at once, or were refused, freed their slots before anybody was told.
     if (assigns.length > 0) this.changed();
@@ -293,6 +301,21 @@ export class RemoteHome implements WorkerHome {
     for (const { bytes } of outputsTaken) this.channel.taken(Number(bytes));
     if (frame.drain) this.#worker.drain(frame.drain.withinMs, frame.drain.reason);
     if (frame.goodbye) this.#goodbye(frame.goodbye);
+  }
+
+  /** Rule 3 of the protocol: what was handed out before is not started again. */
+  #accept(batch: ClaimedBatch): void {
+    const runs = batch.runs.filter(({ leaseId, position, epoch }) => {
+      const handedOut = `${leaseId} ${position} ${epoch}`;
+      if (this.#handedOut.has(handedOut)) return false;
+      this.#handedOut.add(handedOut);
+      return true;
+    });
+    for (const oldest of this.#handedOut) {
+      if (this.#handedOut.size <= HANDED_OUT_MAX) break;
+      this.#handedOut.delete(oldest);
+    }
+    if (runs.length > 0) this.#worker.accept({ ...batch, runs });
   }
 
   #goodbye({ reason, dialAgain, afterMs }: Goodbye): void {

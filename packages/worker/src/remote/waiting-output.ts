@@ -64,16 +64,23 @@ export class WaitingOutput {
     chunks.splice(first, 0, this.#marked(mark));
   }
 
-  /** The next message, if it has room. */
-  take(room: number): { readonly run: HeldRun; readonly chunk: OutputChunk } | undefined {
+  /** The next message, or as much of it as may be sent, if it has room. */
+  take(room: number, bytesMax: number): { readonly run: HeldRun; readonly chunk: OutputChunk } | undefined {
     const [entry] = this.#queues;
     if (!entry) return undefined;
     const [run, queue] = entry;
-    const { stream, atMs, bytes, length } = queue.chunks[queue.first]!;
+    const next = queue.chunks[queue.first]!;
+    const { stream, atMs, bytes } = next;
+    const length = Math.min(next.length, bytesMax);
     if (CHUNK_BYTES + length > room) return undefined;
-    this.#bytes -= CHUNK_BYTES + length;
+    this.#bytes -= length;
+    next.bytes = bytes.subarray(length);
+    next.length -= length;
+    if (next.length === 0) {
+      this.#bytes -= CHUNK_BYTES;
+      queue.first += 1;
+    }
     this.#queues.delete(run);
-    queue.first += 1;
     // The last in the order of the runs.
     if (queue.first < queue.chunks.length) this.#queues.set(run, compacted(queue));
     return { run, chunk: { stream, atMs, bytes: bytes.subarray(0, length) } };

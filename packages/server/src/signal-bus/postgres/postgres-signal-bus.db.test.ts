@@ -65,7 +65,7 @@ describeEachPostgres('the signal bus', (server) => {
   async function start(over: Partial<PostgresSignalBusOptions> = {}): Promise<PostgresSignalBus> {
     const { log = silentLog } = over;
     const bus = new PostgresSignalBus({
-      ...{ url: database.url, statementTimeoutMs: 10_000, connectTimeoutMs: 5_000 },
+      ...{ url: database.url, statementTimeoutMs: 60_000, connectTimeoutMs: 60_000 },
       ...{ clock: systemClock, random: systemRandom, log, local: new MemorySignalBus({ log }) },
       ...over,
     });
@@ -258,7 +258,8 @@ describeEachPostgres('the signal bus', (server) => {
       const clock = new ManualClock();
       const proxy = await new StallableProxy(database.url).start();
       try {
-        const receiver = await start({ clock, log, url: proxy.url, statementTimeoutMs: 100 });
+        // Long enough for a busy machine to connect and listen in.
+        const receiver = await start({ clock, log, url: proxy.url, statementTimeoutMs: 3_000 });
         const heard = heardBy(receiver);
         proxy.stall();
         clock.advance(5_000);
