@@ -2,16 +2,20 @@
  * What runs have saved, kept from the storage calls that were applied: an attempt is given what was saved last before it, and nothing
  * is saved by an attempt that the run was taken from.
  */
-import type { ClaimedRun, RunId } from '@carillon/domain';
+import type { ClaimedRun, RunId, WorkerId } from '@carillon/domain';
 import type { RunContext } from '@carillon/worker';
 import type { SavedCheckpoint } from '../../packages/server/src/storage/run-state-store.ts';
-import type { RunLedger } from './run-ledger.ts';
+import type { Claim, RunLedger } from './run-ledger.ts';
 import type { World } from './world.ts';
+
+const REMOTE_CHECKPOINTS_GO_ON = true;
 
 export class CheckpointLedger {
   readonly #world: World;
   readonly #runs: RunLedger;
   readonly #saved = new Map<RunId, string>();
+  /** What each attempt saved last, as the handlers count. */
+  readonly #steps = new Map<Claim, number>();
   /** By run and epoch: what the attempt begins with. */
   readonly #given = new Map<string, string | undefined>();
 
@@ -29,8 +33,23 @@ export class CheckpointLedger {
         this.#world.violate(
           `a checkpoint of epoch ${checkpoint.epoch} was saved, though its run is not leased at it`,
         );
-      else this.#saved.set(account.runId, checkpoint.data);
+      else {
+        this.#goesOn(claim, checkpoint.data);
+        this.#saved.set(account.runId, checkpoint.data);
+      }
     });
+  }
+
+  /** Of one attempt a later checkpoint is not overwritten by an earlier one. */
+  #goesOn(claim: Claim, data: string): void {
+    const { runId, epoch, workerId } = claim;
+    const { step } = JSON.parse(data) as { step: number };
+    const before = this.#steps.get(claim) ?? 0;
+    this.#steps.set(claim, step);
+    if (before > step && (REMOTE_CHECKPOINTS_GO_ON || !isRemote(workerId)))
+      this.#world.violate(
+        `run ${runId} saved step ${step} at epoch ${epoch} over step ${before}, which is later`,
+      );
   }
 
   claimed({ runId, epoch, checkpoint }: ClaimedRun): void {
@@ -60,4 +79,9 @@ export class CheckpointLedger {
     if (last !== undefined) this.#saved.set(as, last);
     this.#saved.delete(deadRunId);
   }
+}
+
+/** The id of a worker at the end of a stream names its key. */
+function isRemote(workerId: WorkerId): boolean {
+  return workerId.includes('@');
 }

@@ -66,7 +66,7 @@ export class RemoteWorker implements LocalWorker {
   #executing: number;
   #assigned = 0;
   #freed = 0;
-  /** Assigned here, and not yet durable or refused. */
+  /** Assigned here or on an earlier stream, and not yet durable or refused. */
   #unsettled = 0;
   /** Leases that the storage does not know: told with the next answer to a beat. */
   readonly #unknown = new Set<LeaseId>();
@@ -120,6 +120,8 @@ export class RemoteWorker implements LocalWorker {
   /** Finds what it holds from earlier streams; answers which of the leases that it named are not its own any more. */
   async open(): Promise<string[]> {
     const unknown = await this.unknownOf(this.#options.heldLeases);
+    // LEASE-9: a worker that dials again still has what it had.
+    this.#unsettled += this.#leases.runCount;
     this.#watch.start();
     return unknown;
   }
