@@ -14,7 +14,13 @@ const GATHERED_MS = 15_000;
 /** Some nodes that found each other, where nothing fails. */
 async function calmWorld(seed: number, profile: Partial<FaultProfile>) {
   const world = new World(seed);
-  const faults = faultless({ ...faultProfile(world.chance), safetyMs: 600_000, roles: [], ...profile });
+  const faults = faultless({
+    ...faultProfile(world.chance),
+    safetyMs: 600_000,
+    roles: [],
+    remoteWorkers: 0,
+    ...profile,
+  });
   const storage = new MemoryStorage({ clock: world.clock });
   const observer = new Observer(world, { silentMs: WORKER_SILENT_MS, storage });
   const executions = new ExecutionLog(world, observer);

@@ -1,5 +1,6 @@
 /** The nodes over one storage: keeps a process alive on each, and does to them what machines and operators do. */
 import type { BootId, NodeId } from '@carillon/domain';
+import type { WorkerHome } from '@carillon/worker';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
 import type { LocalWorker } from '../../packages/server/src/worker-link/worker-link.ts';
 import type { ExecutionLog } from './execution-log.ts';
@@ -7,17 +8,27 @@ import { type FaultProfile, faultless, type Plays, rolesOf } from './fault-profi
 import { SignalNetwork } from './lossy-ports.ts';
 import type { Observer } from './observer.ts';
 import { SimProcess } from './sim-process.ts';
+import { SimWorker } from './sim-worker.ts';
 import { StorageLocks } from './storage-locks.ts';
+import { StreamNetwork } from './stream-network.ts';
 import type { World } from './world.ts';
 
-interface SimNode {
+interface Machine<Process extends SimProcess | SimWorker> {
+  incarnation: number;
+  /** The newest last; an older one lives on only while it stands still and has not noticed. */
+  processes: Process[];
+}
+
+interface SimNode extends Machine<SimProcess> {
   readonly nodeId: NodeId;
   readonly plays: Plays;
-  incarnation: number;
   /** The boot ids of its processes so far: all of them on one folder, whose lock tells the next that they ended. */
   readonly boots: BootId[];
-  /** The newest last; an older one lives on only while it stands still and has not noticed. */
-  processes: SimProcess[];
+}
+
+/** A machine that holds a worker and nothing else. */
+interface SimHost extends Machine<SimWorker> {
+  readonly name: string;
 }
 
 interface ClusterOptions {
@@ -27,6 +38,8 @@ interface ClusterOptions {
   readonly profile: FaultProfile;
   /** Puts a defect between dispatchers and workers. */
   readonly mutateWorker: (worker: LocalWorker) => LocalWorker;
+  /** Puts a defect between workers on other machines and their homes. */
+  readonly mutateHome: (home: WorkerHome) => WorkerHome;
 }
 
 export class Cluster {
@@ -34,17 +47,26 @@ export class Cluster {
   readonly #shared: ClusterOptions;
   readonly #profile: FaultProfile;
   readonly #nodes: SimNode[] = [];
+  readonly #hosts: SimHost[] = [];
   readonly #network: SignalNetwork;
+  readonly #streams: StreamNetwork;
   readonly #locks: StorageLocks;
   #faults: FaultProfile;
   #outageUntilMs = 0;
 
-  constructor(world: World, options: Omit<ClusterOptions, 'mutateWorker'> & Partial<ClusterOptions>) {
+  constructor(
+    world: World,
+    options: Omit<ClusterOptions, 'mutateWorker' | 'mutateHome'> & Partial<ClusterOptions>,
+  ) {
     this.#world = world;
-    this.#shared = { mutateWorker: (worker) => worker, ...options };
+    this.#shared = { mutateWorker: (worker) => worker, mutateHome: (home) => home, ...options };
     this.#profile = options.profile;
     this.#faults = options.profile;
     this.#network = new SignalNetwork(world);
+    this.#streams = new StreamNetwork({
+      ...{ world, faults: () => this.#faults },
+      find: (server) => this.#nodes.find(({ nodeId }) => nodeId === server)?.processes.at(-1),
+    });
     this.#locks = new StorageLocks(world, options.observer.runs);
     const { profile } = options;
     for (let i = 0; i < (profile.roles.length || profile.nodes); i += 1) {
@@ -54,6 +76,11 @@ export class Cluster {
       };
       this.#nodes.push(node);
       this.#world.at(world.chance.between(0, 3_000), () => this.#boot(node));
+    }
+    for (let i = 0; i < profile.remoteWorkers; i += 1) {
+      const host: SimHost = { name: `worker-${i}`, incarnation: 0, processes: [] };
+      this.#hosts.push(host);
+      this.#world.at(world.chance.between(0, 6_000), () => this.#bootWorker(host));
     }
     this.#planFaults();
   }
@@ -65,6 +92,16 @@ export class Cluster {
 
   processes(): SimProcess[] {
     return this.#nodes.flatMap(({ processes }) => processes);
+  }
+
+  /** Processes of workers on other machines. */
+  workers(): SimWorker[] {
+    return this.#hosts.flatMap(({ processes }) => processes);
+  }
+
+  /** Where runs are executed: in dispatchers and on machines of workers. */
+  get executing(): number {
+    return this.dispatchers + this.#hosts.length;
   }
 
   /** Nodes whose processes execute runs. */
@@ -111,27 +148,52 @@ export class Cluster {
     void process.start();
   }
 
+  #bootWorker(host: SimHost): void {
+    host.incarnation += 1;
+    const dispatchers = this.#nodes.filter(({ plays }) => plays.dispatcher);
+    const process: SimWorker = new SimWorker({
+      ...this.#shared,
+      ...{ world: this.#world, streams: this.#streams },
+      name: `${host.name}.${host.incarnation}`,
+      servers: dispatchers.map(({ nodeId }) => nodeId),
+      onEnd: () => {
+        host.processes = host.processes.filter((other) => other !== process);
+        this.#later(() => this.#bootWorker(host));
+      },
+    });
+    host.processes.push(process);
+    this.#world.trace.add(process.name, 'boots');
+    void process.start();
+  }
+
   #ended(node: SimNode, process: SimProcess): void {
     node.processes = node.processes.filter((other) => other !== process);
     if (node.processes.length > 0) return;
-    const { chance, nowMs } = this.#world;
-    const { safetyMs } = this.#profile;
-    const patienceMs = chance.pick([200, 2_000, 30_000]);
-    const afterMs = nowMs + chance.between(0, patienceMs);
-    this.#world.at(Math.max(nowMs + 100, Math.min(afterMs, safetyMs)), () => {
+    this.#later(() => {
       if (node.processes.length === 0) this.#boot(node);
     });
   }
 
+  /** At the end of the safety phase everything is there again. */
+  #later(boot: () => void): void {
+    const { chance, nowMs } = this.#world;
+    const { safetyMs } = this.#profile;
+    const patienceMs = chance.pick([200, 2_000, 30_000]);
+    const afterMs = nowMs + chance.between(0, patienceMs);
+    this.#world.at(Math.max(nowMs + 100, Math.min(afterMs, safetyMs)), boot);
+  }
+
   #planFaults(): void {
     const { chance } = this.#world;
-    const { outages, outageMsMax, crashes, pauses, pauseMsMax, restarts, clockSteps, safetyMs } =
+    const { outages, outageMsMax, crashes, pauses, pauseMsMax, restarts, clockSteps, cuts, safetyMs } =
       this.#profile;
+    const { partitions, partitionMsMax } = this.#profile;
     const { storageClockSteps, storageClockStepMsMax, historyLocks, jobLocks, lockMsMax } = this.#profile;
-    const some = (count: number, event: (node: SimNode, leftMs: number) => void) => {
+    const machines = [...this.#nodes, ...this.#hosts];
+    const some = (count: number, event: (machine: SimNode | SimHost, leftMs: number) => void) => {
       for (let i = 0; i < count; i += 1) {
         const atMs = chance.between(2_000, safetyMs);
-        this.#world.at(atMs, () => event(chance.pick(this.#nodes), safetyMs - atMs));
+        this.#world.at(atMs, () => event(chance.pick(machines), safetyMs - atMs));
       }
     };
     some(outages, (_, leftMs) => this.#outage(Math.min(chance.between(500, outageMsMax), leftMs)));
@@ -140,6 +202,11 @@ export class Cluster {
     some(jobLocks, (_, leftMs) => {
       const jobIds = this.#shared.observer.jobIds();
       if (jobIds.length > 0) this.#locks.lockJob(chance.pick(jobIds), lockMs(leftMs));
+    });
+    some(cuts, () => this.#streams.cutSome());
+    some(this.#hosts.length === 0 ? 0 : partitions, (_, leftMs) => {
+      const worker = chance.pick(this.#hosts).processes.at(-1);
+      if (worker) this.#streams.partOff(worker.name, Math.min(chance.between(500, partitionMsMax), leftMs));
     });
     some(crashes, (node) => node.processes.at(-1)?.kill('killed'));
     some(restarts, (node) => void node.processes.at(-1)?.shutDown());
@@ -151,7 +218,7 @@ export class Cluster {
       node.processes.at(-1)?.pause(Math.min(chance.between(500, pauseMsMax), leftMs));
       // Somebody takes it for dead and starts another under the same name. Only who keeps shards learns that it was replaced; for
       // the others nothing but the lock of their folder tells that earlier processes have ended.
-      if (chance.happens(0.2) && node.plays.scheduler)
+      if ('plays' in node && chance.happens(0.2) && node.plays.scheduler)
         this.#world.at(this.#world.nowMs + chance.between(0, 5_000), () => this.#boot(node));
     });
   }

@@ -28,6 +28,8 @@ export interface FaultProfile {
   /** Per storage call. */
   readonly slowCall: number;
   readonly slowCallMsMax: number;
+  /** Per claim, beside what may happen to every call. */
+  readonly slowClaim: number;
   readonly failBefore: number;
   readonly failAfter: number;
   /** It takes too long. After: though it was applied, which callers need not expect of one call, but of several in a row. */
@@ -40,6 +42,8 @@ export interface FaultProfile {
   readonly loseSignal: number;
   /** Jobs that come at once while things go wrong, and more of them, of several tenants, when that is over; 0: none. */
   readonly backlog: number;
+  /** Per job: its runs take longer than a worker may be silent. */
+  readonly longRuns: number;
   /** Per job: it takes down the process that runs it. */
   readonly poison: number;
   /** How many of these fall into the safety phase. */
@@ -58,6 +62,17 @@ export interface FaultProfile {
   readonly storageClockSteps: number;
   readonly storageClockStepMsMax: number;
   readonly skewMsMax: number;
+  /** Workers on other machines, beside the worker in each process. */
+  readonly remoteWorkers: number;
+  /** Per frame on a stream of theirs. */
+  readonly slowFrame: number;
+  readonly slowFrameMsMax: number;
+  readonly cutStream: number;
+  /** Streams that are cut whatever is sent on them. */
+  readonly cuts: number;
+  /** A worker is cut off from every server. */
+  readonly partitions: number;
+  readonly partitionMsMax: number;
 }
 
 export function faultProfile(chance: Chance): FaultProfile {
@@ -95,6 +110,15 @@ export function faultProfile(chance: Chance): FaultProfile {
     unrecordedMaxLeast: chance.pick([0, 0, 1_000]),
     backlog: maybe(0.06, () => chance.integer(150, 200)),
     roles: chance.happens(0.35) ? rolesApart(chance) : [],
+    remoteWorkers: maybe(0.35, () => chance.integer(1, 3)),
+    slowFrame: maybe(0.3, () => chance.between(0.002, 0.05)),
+    slowFrameMsMax: chance.pick([1_000, 6_000, 20_000]),
+    cutStream: maybe(0.4, () => chance.between(0.002, 0.05)),
+    cuts: maybe(0.5, () => chance.integer(1, 6)),
+    partitions: maybe(0.3, () => chance.integer(1, 3)),
+    partitionMsMax: chance.pick([5_000, 40_000]),
+    slowClaim: maybe(0.2, () => chance.between(0.02, 0.3)),
+    longRuns: maybe(0.3, () => 0.3),
   };
 }
 
@@ -113,15 +137,16 @@ function rolesApart(chance: Chance): Plays[] {
 export function faultless(profile: FaultProfile): FaultProfile {
   return {
     ...profile,
-    ...{ slowCall: 0, failBefore: 0, failAfter: 0, timeoutBefore: 0, timeoutAfter: 0 },
+    ...{ slowCall: 0, slowClaim: 0, failBefore: 0, failAfter: 0, timeoutBefore: 0, timeoutAfter: 0 },
     ...{ crashBefore: 0, crashAfter: 0, loseHandOver: 0, historyLocks: 0, jobLocks: 0 },
     loseSignal: 0,
-    poison: 0,
+    ...{ poison: 0, longRuns: 0 },
     outages: 0,
     crashes: 0,
     pauses: 0,
     restarts: 0,
     clockSteps: 0,
     storageClockSteps: 0,
+    ...{ slowFrame: 0, cutStream: 0, cuts: 0, partitions: 0 },
   };
 }

@@ -173,11 +173,13 @@ class Journey {
     ];
   }
 
-  #travel({ slowCall, slowCallMsMax }: FaultProfile): [thereMs: number, backMs: number] {
+  #travel({ slowCall, slowClaim, slowCallMsMax }: FaultProfile): [thereMs: number, backMs: number] {
     const { chance } = this.#options.world;
     const there = chance.between(0.2, 2);
     const back = chance.between(0.2, 2);
-    if (!chance.happens(slowCall)) return [there, back];
+    const isSlow =
+      chance.happens(slowCall) || (this.#call.call === 'leases.claim' && chance.happens(slowClaim));
+    if (!isSlow) return [there, back];
     const slowMs = chance.between(100, slowCallMsMax);
     this.#note(`slow by ${Math.round(slowMs)} ms`);
     return chance.happens(0.5) ? [there + slowMs, back] : [there, back + slowMs];

@@ -10,6 +10,7 @@ import { checkEndEvents, eventsOfRuns } from './check-events.ts';
 import type { Cluster } from './cluster.ts';
 import { skippedInstants } from './fire-ledger.ts';
 import type { Observer } from './observer.ts';
+import type { SimWorker } from './sim-worker.ts';
 import type { UserJob, Users } from './users.ts';
 import type { World } from './world.ts';
 
@@ -43,7 +44,19 @@ export async function unrest({ storage, cluster, users }: Parts): Promise<string
     if (running !== 0) return `${process.name} still executes ${running} runs`;
     if (slotsTaken !== 0) return `${process.name} counts ${slotsTaken} slots as taken`;
   }
+  const connected = cluster.processes().flatMap((process) => process.remoteWorkers());
+  for (const { name, workerId, ...worker } of cluster.workers().map(asSeen)) {
+    const { running, unrecorded } = worker;
+    if (running !== 0) return `${name} still executes ${running} runs`;
+    if (unrecorded !== 0) return `${name} has ${unrecorded} outcomes that are not recorded`;
+    const homes = connected.filter((id) => id.startsWith(workerId)).length;
+    if (homes !== 1) return `${name} is given runs by ${homes} servers`;
+  }
   return undefined;
+}
+
+function asSeen(worker: SimWorker) {
+  return { name: worker.name, workerId: worker.workerId, ...worker.atHand() };
 }
 
 /** No cursor is due for long, whatever waits to be executed (SIM-11). */

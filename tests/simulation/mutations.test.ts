@@ -78,6 +78,24 @@ const CASES: readonly Case[] = [
     profile: { pauses: 6, pauseMsMax: 60_000 },
   },
   { invariant: 'SIM-13', mutation: 'saveLateCheckpoints', found: /with the checkpoint .*"step":1\}, and/ },
+  {
+    invariant: 'SIM-3',
+    mutation: 'trustForEver',
+    found: /never told to stop|which was taken back before/,
+    profile: { remoteWorkers: 2, longRuns: 0.5, partitions: 6, partitionMsMax: 60_000 },
+  },
+  {
+    invariant: 'SIM-3',
+    mutation: 'startGivenUp',
+    found: /which was taken back before/,
+    profile: { remoteWorkers: 2, slowCall: 0, slowClaim: 0.5, slowCallMsMax: 30_000, cuts: 0, cutStream: 0 },
+  },
+  {
+    invariant: 'SIM-10',
+    mutation: 'forgetEarlierStreams',
+    found: /has begun \d+ runs that are not recorded/,
+    profile: { remoteWorkers: 2, slots: 4, unrecordedMaxLeast: 0, backlog: 100, cuts: 10, historyLocks: 3 },
+  },
   { invariant: 'SIM-13', mutation: 'forgetCheckpoints', found: /with the checkpoint undefined, and/ },
 ];
 

@@ -3,10 +3,14 @@
  * such a defect; none of them can be switched on anywhere else.
  */
 import type { JobId, RunId } from '@carillon/domain';
+import type { Heard, WorkerHome } from '@carillon/worker';
 import { LANE_START } from '../../packages/server/src/storage/lane.ts';
 import type { LeaseRef, Settlement } from '../../packages/server/src/storage/lease-store.ts';
 import type { Fire } from '../../packages/server/src/storage/schedule-store.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
+import { LeaseWatch } from '../../packages/server/src/worker-home/lease-watch.ts';
+import { RemoteLeases } from '../../packages/server/src/worker-home/remote-leases.ts';
+import { RemoteWorker } from '../../packages/server/src/worker-home/remote-worker.ts';
 import type { LocalWorker } from '../../packages/server/src/worker-link/worker-link.ts';
 import type { SimulationOptions } from './run-simulation.ts';
 import { type PortName, wrapPorts } from './storage-ports.ts';
@@ -14,7 +18,7 @@ import { type PortName, wrapPorts } from './storage-ports.ts';
 type Mutation = (storage: Storage) => Storage;
 
 /** Where the defect is put. */
-type Defect = Pick<SimulationOptions, 'mutate' | 'mutateWorker'>;
+type Defect = Pick<SimulationOptions, 'mutate' | 'mutateWorker' | 'mutateHome' | 'patch'>;
 
 /** A report is accepted though its run was taken back: it settles whoever holds the run now. */
 const acceptStaleReports: Mutation = (storage) => {
@@ -243,6 +247,52 @@ const forgetCheckpoints: Mutation = (storage) =>
     },
   });
 
+/** A worker on another machine goes on however long nobody has heard it. */
+const trustForEver = (home: WorkerHome): WorkerHome => {
+  const trusting = (heard: Heard | undefined) => heard && { ...heard, trustMs: 3_600_000 };
+  return new Proxy(home, {
+    get(target, name) {
+      if (name === 'beat') return async () => trusting(await target.beat());
+      if (name === 'register') return async () => trusting(await target.register());
+      const own: unknown = Reflect.get(target, name, target);
+      return typeof own === 'function' ? own.bind(target) : own;
+    },
+  });
+};
+
+/** A home hands over a batch though it has given its lease back. */
+const startGivenUp = () =>
+  replaceMethod(
+    RemoteWorker.prototype,
+    'accept',
+    (accept) =>
+      function (this: RemoteWorker, batch) {
+        const undo = replaceMethod(LeaseWatch.prototype, 'wasGivenUp', () => () => false);
+        accept.call(this, batch);
+        undo();
+      },
+  );
+
+/** What a worker had when it dialled again is not counted. */
+const forgetEarlierStreams = () => {
+  const right = Object.getOwnPropertyDescriptor(RemoteLeases.prototype, 'runCount')!;
+  Object.defineProperty(RemoteLeases.prototype, 'runCount', { ...right, get: () => 0 });
+  return () => void Object.defineProperty(RemoteLeases.prototype, 'runCount', right);
+};
+
+/** Answers how to put the right one back. */
+function replaceMethod<Role extends object, Name extends keyof Role>(
+  role: Role,
+  name: Name,
+  replacement: (right: Role[Name]) => Role[Name],
+): () => void {
+  const right = role[name];
+  role[name] = replacement(right);
+  return () => {
+    role[name] = right;
+  };
+}
+
 function charged(settlement: Settlement): Settlement {
   const { next } = settlement;
   const isInterruption = /was lost|never reached|could not be reached|shut down/.test(settlement.error ?? '');
@@ -285,4 +335,7 @@ export const MUTATIONS = {
   saveLateCheckpoints: { mutate: saveLateCheckpoints },
   forgetCheckpoints: { mutate: forgetCheckpoints },
   ignoreUnrecorded: { mutateWorker: ignoreUnrecorded },
+  trustForEver: { mutateHome: trustForEver },
+  startGivenUp: { patch: startGivenUp },
+  forgetEarlierStreams: { patch: forgetEarlierStreams },
 } as const satisfies Readonly<Record<string, Defect>>;

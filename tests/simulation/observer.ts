@@ -81,8 +81,9 @@ export class Observer {
     'schedule.expire': ({ result }) => this.#givenUp(result as Result<'schedule', 'expire'>),
     'schedule.replace': ({ result }) => this.#stopRequested(result as readonly RunId[]),
     'leases.requestCancel': ({ args }) => this.#stopRequested(args[0] as readonly RunId[]),
-    'members.registerWorker': ({ args, sentMs }) =>
-      this.workers.registered(...(args as Args<'members', 'registerWorker'>), sentMs),
+    'members.registerWorker': ({ args, result, sentMs }) =>
+      result === 'registered' &&
+      this.workers.registered((args as Args<'members', 'registerWorker'>)[0], sentMs),
     'members.beatWorker': ({ args, result, sentMs }) =>
       this.workers.beat(args[0] as WorkerId, (result as Result<'members', 'beatWorker'>).alive, sentMs),
     'members.forgetWorkers': ({ args }) =>

@@ -15,6 +15,7 @@ export class ProcessGate {
   /** When the last of what came during a pause is noticed. */
   #caughtUpMs = 0;
   #dead = false;
+  readonly #onDeath: (() => void)[] = [];
 
   constructor(world: World) {
     this.#world = world;
@@ -30,6 +31,12 @@ export class ProcessGate {
 
   kill(): void {
     this.#dead = true;
+    for (const tell of this.#onDeath.splice(0)) tell();
+  }
+
+  /** For what notices the death from outside. */
+  onDeath(tell: () => void): void {
+    this.#onDeath.push(tell);
   }
 
   pause(forMs: number): void {

@@ -2,6 +2,7 @@
  * One simulation: a safety phase in which everything may fail, then a liveness phase in which nothing does and everything
  * must come to rest in bounded time. Answers what was violated, with the history of whatever it is about.
  */
+import type { WorkerHome } from '@carillon/worker';
 import { MemoryStorage } from '../../packages/server/src/storage/memory/memory-storage.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
 import type { LocalWorker } from '../../packages/server/src/worker-link/worker-link.ts';
@@ -20,6 +21,10 @@ export interface SimulationOptions {
   readonly mutate?: (storage: Storage) => Storage;
   /** The same between dispatchers and workers. */
   readonly mutateWorker?: (worker: LocalWorker) => LocalWorker;
+  /** The same between workers on other machines and their homes. */
+  readonly mutateHome?: (home: WorkerHome) => WorkerHome;
+  /** Puts a defect into the code of a role; answers how to take it out. */
+  readonly patch?: () => () => void;
   readonly profile?: Partial<FaultProfile>;
   /** Nothing fails, and nobody changes his mind. */
   readonly calm?: boolean;
@@ -44,7 +49,16 @@ const PROBE_MS = 4_000;
 const CALM_MS = 45_000;
 
 export async function runSimulation(options: SimulationOptions): Promise<SimulationResult> {
-  const { seed, mutate, mutateWorker, profile, calm = false } = options;
+  const undo = options.patch?.();
+  try {
+    return await simulate(options);
+  } finally {
+    undo?.();
+  }
+}
+
+async function simulate(options: SimulationOptions): Promise<SimulationResult> {
+  const { seed, mutate, mutateWorker, mutateHome, profile, calm = false } = options;
   const world = new World(seed);
   const chosen = { ...faultProfile(world.chance), ...profile };
   const faults = calm ? faultless(chosen) : chosen;
@@ -54,6 +68,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
   const cluster = new Cluster(world, {
     ...{ storage, observer, executions, profile: faults },
     ...(mutateWorker && { mutateWorker }),
+    ...(mutateHome && { mutateHome }),
   });
   const users = new Users(world, cluster, { ...faults, fickle: !calm });
   const parts: Parts = { world, storage, cluster, users, observer };
@@ -63,7 +78,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
   observer.fires.promptFrom(world.nowMs + CALM_MS);
   if (faults.backlog > 0) {
     const { dispatchers } = cluster;
-    const jobs = users.fill(faults.backlog, { calmMs: CALM_MS, slots: dispatchers * faults.slots });
+    const jobs = users.fill(faults.backlog, { calmMs: CALM_MS, slots: cluster.executing * faults.slots });
     observer.shares.expect({ jobs, dispatchers });
   }
   const restedAfterMs = await comeToRest(parts, LIVENESS_MS);

@@ -2,12 +2,13 @@
  * One process of a node: the production composition, over ports that can fail. It ends by being killed (its timers and answers
  * never come) or by being stopped, and is never used again.
  */
-import { type BootId, type NodeId, SERVER } from '@carillon/domain';
-import { type Random, silentLog } from '@carillon/foundation';
+import { type BootId, type NodeId, SERVER, type WorkerId } from '@carillon/domain';
+import { type Random, silentLog, sleep } from '@carillon/foundation';
 import { composeEngine, ENGINE_DEFAULTS, type Engine } from '../../packages/server/src/compose.ts';
 import { type OperationsOfOne, operationsAs } from '../../packages/server/src/operations/operations.ts';
 import { joinNode } from '../../packages/server/src/sharding/join-node.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
+import type { SessionCall, WorkerRights } from '../../packages/server/src/worker-home/worker-sessions.ts';
 import type { LocalWorker } from '../../packages/server/src/worker-link/worker-link.ts';
 import { BoundedWorker, unrecordedMaxOf } from './bounded-worker.ts';
 import type { ExecutingProcess, ExecutionLog } from './execution-log.ts';
@@ -18,11 +19,14 @@ import { LossyWorkerLink, type SignalNetwork } from './lossy-ports.ts';
 import type { Observer } from './observer.ts';
 import { ProcessClock, ProcessGate } from './process-gate.ts';
 import type { StorageLocks } from './storage-locks.ts';
+import type { StreamHome } from './stream-network.ts';
 import type { World } from './world.ts';
 
 export const NODE_TTL_MS = 10_000;
 export const WORKER_SILENT_MS = 15_000;
 const DRAIN_MS = 4_000;
+/** Streams that are open when it stops. */
+const CLOSE_MS = 5_000;
 
 export interface SimProcessOptions {
   readonly world: World;
@@ -45,14 +49,15 @@ export interface SimProcessOptions {
   readonly onEnd: () => void;
 }
 
-export class SimProcess implements ExecutingProcess {
+export class SimProcess implements ExecutingProcess, StreamHome {
   readonly name: string;
   readonly slots: number;
   readonly unrecordedMax: number;
   readonly operations: OperationsOfOne;
   replaced = false;
   readonly #world: World;
-  readonly #gate: ProcessGate;
+  readonly #nodeId: NodeId;
+  readonly gate: ProcessGate;
   readonly #clock: ProcessClock;
   readonly #onEnd: () => void;
   readonly #engine: Engine;
@@ -60,17 +65,20 @@ export class SimProcess implements ExecutingProcess {
   readonly #link: LossyWorkerLink;
   #lastPauseEndMs = Number.NEGATIVE_INFINITY;
   #started = false;
+  /** Streams of workers that are open. */
+  readonly #streams = new Set<Promise<void>>();
 
   constructor(options: SimProcessOptions) {
     const { world, nodeId, incarnation, profile, onEnd, plays } = options;
     this.#world = world;
+    this.#nodeId = nodeId;
     this.#onEnd = onEnd;
     this.name = `${nodeId}.${incarnation}`;
     this.slots = plays.dispatcher ? profile.slots : 0;
-    this.#gate = new ProcessGate(world);
+    this.gate = new ProcessGate(world);
     const { chance } = world;
     const skewMs = Math.round(chance.between(-profile.skewMsMax, profile.skewMsMax));
-    this.#clock = new ProcessClock(world, this.#gate, { skewMs, originMs: chance.between(0, 1e6) });
+    this.#clock = new ProcessClock(world, this.gate, { skewMs, originMs: chance.between(0, 1e6) });
     const { faults, mutateWorker } = options;
     const { slots, unrecordedMaxLeast: least } = profile;
     this.unrecordedMax = unrecordedMaxOf({ slots, least });
@@ -81,7 +89,7 @@ export class SimProcess implements ExecutingProcess {
     });
     const storage = faultyStorage({
       ...options,
-      ...{ gate: this.#gate, name: this.name, crash: () => this.kill('crashed') },
+      ...{ gate: this.gate, name: this.name, crash: () => this.kill('crashed') },
     });
     this.#engine = this.#compose(options, storage);
     this.#join = async () => {
@@ -95,12 +103,12 @@ export class SimProcess implements ExecutingProcess {
   }
 
   get dead(): boolean {
-    return this.#gate.dead;
+    return this.gate.dead;
   }
 
   /** Answers requests of users. */
   get serving(): boolean {
-    return this.#started && !this.#gate.dead && !this.#gate.paused;
+    return this.#started && !this.gate.dead && !this.gate.paused;
   }
 
   get lastPauseEndMs(): number {
@@ -110,7 +118,36 @@ export class SimProcess implements ExecutingProcess {
   /** What it still has in hand; nothing when it is at rest. */
   atHand(): { running: number; slotsTaken: number } {
     const free = this.#link.workers().reduce((sum, worker) => sum + worker.freeSlots, 0);
-    return { running: this.#engine.counts().running, slotsTaken: this.slots - free };
+    const slots = this.slots * (1 + this.remoteWorkers().length);
+    return { running: this.#engine.counts().running, slotsTaken: slots - free };
+  }
+
+  /** Workers on other machines that it hands runs to. */
+  remoteWorkers(): WorkerId[] {
+    return this.#link
+      .workers()
+      .flatMap(({ workerId }) => (workerId.startsWith(this.#nodeId) ? [] : [workerId]));
+  }
+
+  serve(stream: Parameters<StreamHome['serve']>[0]): ReturnType<StreamHome['serve']> {
+    if (!this.#started) return undefined;
+    const rights: WorkerRights = { mayOffer: () => true, namespaces: 'all' };
+    const recognise = () => Promise.resolve(rights);
+    const keepOpen = () => undefined;
+    const call = { ...stream, keyId: 'simulated-key', rights, recognise, keepOpen };
+    const answers = this.#engine.workers?.serve(call);
+    return answers && this.#whileOpen(answers);
+  }
+
+  async *#whileOpen<Frame>(answers: AsyncIterable<Frame>): AsyncGenerator<Frame> {
+    const { promise: isOver, resolve } = Promise.withResolvers<void>();
+    this.#streams.add(isOver);
+    try {
+      yield* answers;
+    } finally {
+      resolve();
+      this.#streams.delete(isOver);
+    }
   }
 
   async start(): Promise<void> {
@@ -125,15 +162,15 @@ export class SimProcess implements ExecutingProcess {
   }
 
   kill(why: string): void {
-    if (this.#gate.dead) return;
+    if (this.gate.dead) return;
     this.#world.trace.add(this.name, `dies: ${why}`);
-    this.#gate.kill();
+    this.gate.kill();
     this.#onEnd();
   }
 
   pause(forMs: number): void {
     this.#world.trace.add(this.name, `stands still for ${Math.round(forMs)} ms`);
-    this.#gate.pause(forMs);
+    this.gate.pause(forMs);
     this.#lastPauseEndMs = this.#world.nowMs + forMs;
   }
 
@@ -143,9 +180,13 @@ export class SimProcess implements ExecutingProcess {
   }
 
   async shutDown(): Promise<void> {
-    if (!this.#started || this.#gate.dead) return;
+    if (!this.#started || this.gate.dead) return;
     this.#world.trace.add(this.name, 'is asked to stop');
     this.#started = false;
+    await this.#engine.workers?.stop();
+    const isClosed = new AbortController();
+    await Promise.race([Promise.all(this.#streams), sleep(this.#clock, CLOSE_MS, isClosed.signal)]);
+    isClosed.abort();
     await this.#engine.stop();
     this.kill('stopped in order');
   }
@@ -162,7 +203,11 @@ export class SimProcess implements ExecutingProcess {
         crash: () => this.kill('poisoned'),
       }),
       ...{ nodeId, incarnation, bootId, endedBoots, plays, address: this.name },
-      ...{ random, clock: this.#clock, log: silentLog },
+      ...{
+        random,
+        clock: this.#clock,
+        log: silentLog,
+      },
       settings: {
         ...ENGINE_DEFAULTS,
         ...{
@@ -174,7 +219,7 @@ export class SimProcess implements ExecutingProcess {
         ...{ lookAheadMs: profile.lookAheadMs, lookAheadRowsMax: profile.lookAheadRowsMax },
       },
       link: this.#link,
-      signals: network.join({ gate: this.#gate, loses: () => chance.happens(faults().loseSignal) }),
+      signals: network.join({ gate: this.gate, loses: () => chance.happens(faults().loseSignal) }),
       onReplaced: () => this.kill('replaced by a newer process'),
       defer: queueMicrotask,
     });

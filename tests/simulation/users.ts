@@ -34,6 +34,7 @@ export class Users {
   readonly #cluster: Cluster;
   readonly #safetyMs: number;
   readonly #poison: number;
+  readonly #longRuns: number;
   readonly #fickle: boolean;
   #windingUp = false;
   #open = 0;
@@ -42,12 +43,13 @@ export class Users {
   constructor(
     world: World,
     cluster: Cluster,
-    options: { safetyMs: number; poison: number; backlog: number; fickle: boolean },
+    options: { safetyMs: number; poison: number; longRuns: number; backlog: number; fickle: boolean },
   ) {
     this.#world = world;
     this.#cluster = cluster;
     this.#safetyMs = options.safetyMs;
     this.#poison = options.poison;
+    this.#longRuns = options.longRuns;
     this.#fickle = options.fickle;
     const { chance } = world;
     const count = chance.integer(2, 10);
@@ -71,7 +73,8 @@ export class Users {
   create(name: string, input?: JobInput): UserJob {
     const { chance } = this.#world;
     const { nowMs, endMs } = this.#span();
-    const wanted = input ?? someJob(chance, { name, nowMs, endMs, poison: this.#poison });
+    const wanted =
+      input ?? someJob(chance, { name, nowMs, endMs, poison: this.#poison, longRuns: this.#longRuns });
     const job = unanswered(name, wanted);
     this.jobs.push(job);
     // Without a key a request that broke off must not be repeated.

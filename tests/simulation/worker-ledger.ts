@@ -26,8 +26,9 @@ export class WorkerLedger {
     return this.#workers.get(workerId)?.dead ?? true;
   }
 
-  registered({ workerId, bootId }: WorkerRecord, _nowMs: number, sentMs: number): void {
-    const dead = this.#workers.get(workerId)?.dead ?? false;
+  registered({ workerId, bootId }: WorkerRecord, sentMs: number): void {
+    const { dead = false } = this.#workers.get(workerId) ?? {};
+    if (dead) this.#world.violate(`worker ${workerId} is dead and was registered as living`);
     this.#workers.set(workerId, { bootId, heardMs: sentMs, dead });
   }
 

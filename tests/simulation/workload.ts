@@ -3,11 +3,19 @@ import type { JobInput } from '@carillon/domain';
 import { ACTS, type Behaviour } from './handlers.ts';
 import { type Chance, WORLD_START_MS } from './world.ts';
 
+/** Longer than a worker is silent before its runs are taken back. */
+const LONG: JobInput = {
+  payload: { act: 'ok', ms: 24_000, failures: 0 },
+  timeoutSeconds: 40,
+  overlap: 'skip',
+};
+
 /** endMs: no schedule fires after it, so that everything comes to rest. */
 export function someJob(
   chance: Chance,
-  options: { name: string; nowMs: number; endMs: number; poison: number },
+  options: { name: string; nowMs: number; endMs: number; poison: number; longRuns: number },
 ): JobInput {
+  const isLong = chance.happens(options.longRuns);
   return {
     name: options.name,
     handler: 'simulated',
@@ -15,6 +23,7 @@ export function someJob(
     priority: chance.pick(['low', 'medium', 'high']),
     ...someLimits(chance),
     ...someSchedule(chance, options),
+    ...(isLong && LONG),
   };
 }
 

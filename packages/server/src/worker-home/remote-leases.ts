@@ -50,6 +50,11 @@ export class RemoteLeases {
     return [...this.#known.keys()];
   }
 
+  /** Of all leases: whose end is not recorded. */
+  get runCount(): number {
+    return [...this.#known.values()].reduce((sum, { runs }) => sum + runs.size, 0);
+  }
+
   has(leaseId: string): boolean {
     return this.#known.has(leaseId as LeaseId);
   }

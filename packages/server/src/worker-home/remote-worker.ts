@@ -79,7 +79,7 @@ export class RemoteWorker implements LocalWorker {
   #executing: number;
   #assigned = 0;
   #freed = 0;
-  /** Assigned here, and not yet durable or refused. */
+  /** Assigned here or on an earlier stream, and not yet durable or refused. */
   #unsettled = 0;
   /** Leases that the storage does not know: told with the next answer to a beat. */
   readonly #unknown = new Set<LeaseId>();
@@ -150,6 +150,8 @@ export class RemoteWorker implements LocalWorker {
   async open(): Promise<string[]> {
     const { heldLeases, heldRuns } = this.#options;
     const unknown = await this.unknownOf(heldLeases);
+    // LEASE-9: a worker that dials again still has what it had.
+    this.#unsettled += this.#leases.runCount;
     // LEASE-11: the stream broke in the middle of a lease. What of it is on its way on an older stream, the worker drops.
     if (heldRuns) this.#neverArrived(this.#leases.takeUnnamed(heldRuns));
     this.#watch.start();
@@ -343,17 +345,17 @@ export class RemoteWorker implements LocalWorker {
 
   /** LEASE-11: claimed for the worker, and lost before they reached it. */
   #giveUp(runs: readonly UnreceivedRun[]): void {
-    this.#neverArrived(runs.filter(({ leaseId }) => !this.#leases.has(leaseId)));
+    const lost = runs.filter(({ leaseId }) => !this.#leases.has(leaseId));
+    this.#unsettled += lost.length;
+    this.#neverArrived(lost);
   }
 
   #neverArrived(runs: readonly ReportedRun[]): void {
     if (runs.length === 0) return;
     this.#options.log.warn({ runs: runs.length }, 'giving back runs that never arrived');
     const endedAtMs = this.#options.clock.now();
-    for (const run of runs) {
-      this.#unsettled += 1;
+    for (const run of runs)
       this.#sender.send({ run, startedAtMs: undefined, endedAtMs, outcome: NEVER_ARRIVED });
-    }
   }
 
   /** Whatever the worker says of them from now on is stale, so nothing is remembered of them, should it say nothing. */
