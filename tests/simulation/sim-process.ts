@@ -8,7 +8,7 @@ import { composeEngine, ENGINE_DEFAULTS, type Engine } from '../../packages/serv
 import { type OperationsOfOne, operationsAs } from '../../packages/server/src/operations/operations.ts';
 import { joinNode } from '../../packages/server/src/sharding/join-node.ts';
 import type { Storage } from '../../packages/server/src/storage/storage.ts';
-import type { SessionCall, WorkerRights } from '../../packages/server/src/worker-home/worker-sessions.ts';
+import type { WorkerRights } from '../../packages/server/src/worker-home/worker-sessions.ts';
 import type { LocalWorker } from '../../packages/server/src/worker-link/worker-link.ts';
 import { BoundedWorker, unrecordedMaxOf } from './bounded-worker.ts';
 import type { ExecutingProcess, ExecutionLog } from './execution-log.ts';

@@ -8,11 +8,11 @@ const [servers = '', key = '', drainSeconds = '30', handlers = 'remote'] = proce
 
 /** As an http job does: the receiver sees when it begins and when it is broken off. */
 async function call({ payload, signal, runId, epoch, attempt }: RunContext): Promise<unknown> {
-  const response = await fetch(String(payload.url), {
+  const response = await fetch(String(epoch > 1 ? payload.next_url : payload.url), {
     method: 'POST',
     signal,
     headers: {
-      'carillon-run-id': runId,
+      'idempotency-key': runId,
       'carillon-epoch': String(epoch),
       'carillon-attempt': String(attempt),
     },

@@ -327,7 +327,7 @@ export class WorkerSessions implements Service {
         }
         await worker.receive(next.value);
       }
-      // One that broke looks the same as one that was ended: only who said that it leaves has left. It may hold something still.
+      // LEASE-14. A stream that broke looks like one that was ended: only who said that it leaves has left.
       if (worker.isLeaving) await members.forgetLeft(session.hello);
     } catch (error) {
       if (!call.signal.aborted) end(this.#goodbyeOf(error));

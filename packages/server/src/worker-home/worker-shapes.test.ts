@@ -92,6 +92,27 @@ describe.each(SHAPES)('a worker %s', (shape) => {
     await eventually(() => expect(home.freeSlots()).toEqual([4]), SOON);
   });
 
+  test('that was marked dead while it drains still drains under its new id, until it is undrained (hazard 22)', async () => {
+    await home.start(shape, HANDLERS);
+    const workerId = await registered();
+    await home.storage.members.drainWorker(workerId, true);
+    // It has learned it when it is marked dead: the link knows from the same answer of the storage.
+    await eventually(() => expect(home.freeSlots()).toEqual([0]), SOON);
+    const beaten = (home.members.breakage.calls.beatWorker ?? 0) + 2;
+    await eventually(() => expect(home.members.breakage.calls.beatWorker).toBeGreaterThan(beaten), SOON);
+    await home.world.markDead(workerId);
+    const next = await eventually(async () => {
+      const found = (await home.storage.members.workers()).filter(
+        (worker) => worker.alive && worker.handlers.includes('quick'),
+      );
+      expect(found).toMatchObject([{ draining: true }]);
+      return found[0]!.workerId;
+    }, SOON);
+    expect(next).not.toBe(workerId);
+    await home.storage.members.drainWorker(next, false);
+    await eventually(() => expect(home.freeSlots()).toEqual([4]), SOON);
+  });
+
   test('stops a run that is cancelled at once, and beats a late success (hazard 18)', async () => {
     await home.start(shape, HANDLERS);
     await registered();

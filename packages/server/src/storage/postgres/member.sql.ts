@@ -181,7 +181,7 @@ const UNRECEIVED_RUN = columns<UnreceivedRun>({
   claimedAtMs: 'l.claimed_at',
 });
 
-/** $1 worker, $2 held leases, $3 claimed from, $4 until, $5 the session of whoever asks. */
+/** $1 worker, $2 held leases, $3 claimed from, $4 until, $5 the session of whoever asks (LEASE-14). */
 export const UNRECEIVED_RUNS = read('unreceived_runs', UNRECEIVED_RUN)`
   SELECT ${UNRECEIVED_RUN.sql} FROM leases l
   CROSS JOIN LATERAL unnest(l.epochs, l.job_ids, l.run_ids) WITH ORDINALITY AS u(epoch, job_id, run_id, ord)
