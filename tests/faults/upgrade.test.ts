@@ -39,12 +39,13 @@ async function leave(): Promise<void> {
 /** As a version that did not know the last migrations has left it: the first of them needs a lock that a backup holds up. */
 async function undoLast(): Promise<void> {
   await migrate(postgres.url);
-  expect((await readMigrations()).at(-1)?.name).toBe('0032_remember_offers.sql');
+  expect((await readMigrations()).at(-1)?.name).toBe('0033_record_usage.sql');
   await postgres.query('DROP TABLE handler_offers');
   await postgres.query('DROP TABLE handlers');
   await postgres.query('DROP TABLE secrets, run_logs');
   await postgres.query('DROP TABLE checkpoints');
   await postgres.query('ALTER TABLE leases DROP COLUMN checkpointed');
+  await postgres.query('ALTER TABLE job_runs DROP COLUMN peak_memory_bytes, DROP COLUMN cpu_seconds');
   await postgres.query('ALTER TABLE job_runs DROP COLUMN progress, DROP COLUMN progress_message');
   await postgres.query('ALTER TABLE api_keys DROP COLUMN worker_handlers');
   for (const column of ['name', 'language', 'version', 'labels', 'draining', 'stuck'])
