@@ -45,6 +45,7 @@ async function undoLast(): Promise<void> {
   await postgres.query('DROP TABLE secrets, run_logs');
   await postgres.query('DROP TABLE checkpoints');
   await postgres.query('ALTER TABLE leases DROP COLUMN checkpointed');
+  await postgres.query('ALTER TABLE job_runs DROP COLUMN peak_memory_bytes, DROP COLUMN cpu_seconds');
   await postgres.query('ALTER TABLE job_runs DROP COLUMN progress, DROP COLUMN progress_message');
   await postgres.query('ALTER TABLE api_keys DROP COLUMN worker_handlers');
   for (const column of ['name', 'language', 'version', 'labels', 'draining', 'stuck'])

@@ -97,6 +97,16 @@ async function expectRefused(jobId: string, lateReports: readonly (string | null
   expectOneAfterTheOther();
 }
 
+/** What the script took of the machine has come from the other worker to the record of its attempt. */
+async function expectUsage(server: ServerProcess, jobId: string): Promise<void> {
+  const [run] = await stage.postgres.query<{ run_id: string }>(
+    'SELECT run_id FROM job_runs WHERE job_id = $1 AND epoch = 2',
+    [jobId],
+  );
+  const { body } = await callApi<Record<string, unknown>>(server, `/api/runs/${run?.run_id}`);
+  expect(body).toMatchObject({ peak_memory_bytes: expect.any(Number), cpu_seconds: expect.any(Number) });
+}
+
 const remoteIds = async () => {
   const rows = await stage.postgres.query<{ worker_id: string }>(
     `SELECT worker_id FROM workers WHERE worker_id LIKE '%@%' AND NOT dead`,
@@ -151,6 +161,7 @@ it('worker-frozen: the script of a worker that stands still ends before another 
     { name: 'next', handler: 'script', payload: { interpreter: 'sh', script: 'exit 0' } },
   ]);
   await untilSucceeded(next);
+  await expectUsage(server, jobId);
   await expectRefused(jobId, [null, 'RETURNED']);
 
   // And no guard outlives its worker.

@@ -10,6 +10,7 @@ import {
   RUN_ERRORS,
   type RunId,
   type RunOutcome,
+  type RunUsage,
 } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
 import type { Handler } from './handler.ts';
@@ -23,6 +24,7 @@ export interface EndedRun {
   readonly startedAtMs: number;
   readonly endedAtMs: number;
   readonly outcome: RunOutcome;
+  readonly usage?: RunUsage | undefined;
 }
 
 export interface ExecutionEngineOptions {
@@ -209,8 +211,8 @@ export class ExecutionEngine {
   }
 
   #report(progress: RunInProgress, outcome: RunOutcome): void {
-    const { run, startedAtMs } = progress;
-    this.#options.onEnded({ run, startedAtMs, endedAtMs: this.#options.clock.now(), outcome });
+    const { run, startedAtMs, usage } = progress;
+    this.#options.onEnded({ run, startedAtMs, endedAtMs: this.#options.clock.now(), outcome, usage });
   }
 
   /** One timer for all runs; it stands still while nothing runs. */

@@ -1,5 +1,5 @@
 /** What user code implements: a function that gets the run and answers, throws, or stops when its signal says so. */
-import type { JobId, JsonObject, JsonValue, RunId } from '@carillon/domain';
+import type { JobId, JsonObject, JsonValue, RunId, RunUsage } from '@carillon/domain';
 import type { OutputStream } from './run-channel.ts';
 import type { SecretMask } from './secret-mask.ts';
 import type { RunTrust } from './worker-trust.ts';
@@ -31,6 +31,8 @@ export interface RunContext {
   readonly log: RunLog;
   /** Shown while the run goes on: from 0 to 100, and a few words; fails where these have more than 200 characters. */
   progress(percent: number, message?: string): void;
+  /** Kept with the run: what it took of the machine, for handlers that can tell. The last call counts. */
+  used(usage: RunUsage): void;
   readonly checkpoint: RunCheckpoint;
   /** Of the secrets that the payload holds: a handler that cuts a text masks it first, since half a secret is not known as one. */
   readonly mask?: SecretMask | undefined;

@@ -2,7 +2,14 @@
  * One run being executed. Cheap to make, because a no-op costs little else: the payload is parsed and the abort signal made
  * only when the handler looks at them.
  */
-import { CALL_ERRORS, type ClaimedRun, type JobId, type JsonObject, type RunId } from '@carillon/domain';
+import {
+  CALL_ERRORS,
+  type ClaimedRun,
+  type JobId,
+  type JsonObject,
+  type RunId,
+  type RunUsage,
+} from '@carillon/domain';
 import { HandlerError, type RunCheckpoint, type RunContext, type RunLog } from './handler.ts';
 import { type RunChannel, SILENT_CHANNEL } from './run-channel.ts';
 import { RunVoice } from './run-voice.ts';
@@ -33,6 +40,7 @@ export class RunInProgress implements RunContext {
   abandoned = false;
   /** The handler has returned; its last output is on its way. */
   closing = false;
+  usage: RunUsage | undefined;
   readonly #options: RunInProgressOptions;
   #voice: RunVoice | undefined;
   #mask: SecretMask | undefined;
@@ -119,6 +127,12 @@ export class RunInProgress implements RunContext {
 
   get progress(): RunContext['progress'] {
     return (percent, message) => this.#speak().progress(percent, message);
+  }
+
+  get used(): RunContext['used'] {
+    return (usage) => {
+      this.usage = usage;
+    };
   }
 
   /** Nothing more is said. A promise while the last output is on its way. */

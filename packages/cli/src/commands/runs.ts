@@ -171,6 +171,8 @@ function runFacts(run: RunWithAttempts, { job, worker }: AboutRun, out: Output):
     ['took', tookText(run)],
     ['worker', worker?.name ? `${worker.name} (${run.worker_id})` : run.worker_id],
     ['progress', progressText(run)],
+    ['memory', memoryText(run)],
+    ['CPU time', run.cpu_seconds === null ? null : `${run.cpu_seconds.toFixed(2)} s`],
     ['checkpoint', checkpointText(run, out)],
     ['reason', run.reason],
     ['asked for because', run.request_reason],
@@ -208,6 +210,10 @@ function progressText({ progress }: Pick<Run, 'progress'>): string | null {
   if (!progress) return null;
   const percent = `${Math.round(progress.percent)} %`;
   return progress.message ? `${percent}, ${progress.message}` : percent;
+}
+
+function memoryText({ peak_memory_bytes: bytes }: RunWithAttempts): string | null {
+  return bytes === null ? null : `at most ${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 }
 
 function checkpointText({ checkpoint }: RunWithAttempts, out: Output): string | null {

@@ -620,6 +620,10 @@ export interface Run {
   readonly request_reason: string | null;
   /** How far the attempt is, as it said last; null when it said nothing. */
   readonly progress: Progress | null;
+  /** The most memory that the attempt had at a time; null where it is not known. */
+  readonly peak_memory_bytes: number | null;
+  /** CPU time of the attempt; null where it is not known. */
+  readonly cpu_seconds: number | null;
   /** @deprecated The older name of started_at. */
   readonly start_time: string | null;
   /** @deprecated The older name of ended_at. */
@@ -721,6 +725,10 @@ export interface ShortRun {
   readonly request_reason: string | null;
   /** How far the attempt is, as it said last; null when it said nothing. */
   readonly progress: Progress | null;
+  /** The most memory that the attempt had at a time; null where it is not known. */
+  readonly peak_memory_bytes: number | null;
+  /** CPU time of the attempt; null where it is not known. */
+  readonly cpu_seconds: number | null;
   /** @deprecated The older name of started_at. */
   readonly start_time: string | null;
   /** @deprecated The older name of ended_at. */

@@ -58,6 +58,8 @@ const run: RunView = {
   late_report: null,
   request_reason: null,
   progress: { percent: 100, message: null },
+  peak_memory_bytes: 14680064,
+  cpu_seconds: 0.31,
   start_time: '2030-01-02T08:00:00.012Z',
   end_time: '2030-01-02T08:00:00.480Z',
   modified_time: '2030-01-02T08:00:00.490Z',

@@ -190,6 +190,17 @@ export const { answer: runAnswer, view: runView } = answerOf<RunFacts>('Run')({
     progressAnswer.nullable().describe('How far the attempt is, as it said last; null when it said nothing.'),
     ({ progress }) => (progress ? progressView(progress) : null),
   ],
+  peak_memory_bytes: [
+    z
+      .int()
+      .nullable()
+      .describe('The most memory that the attempt had at a time; null where it is not known.'),
+    (run) => run.peakMemoryBytes ?? null,
+  ],
+  cpu_seconds: [
+    z.number().nullable().describe('CPU time of the attempt; null where it is not known.'),
+    (run) => run.cpuSeconds ?? null,
+  ],
   start_time: [deprecated(instant.nullable(), 'started_at'), (run) => instantText(run.startedAtMs)],
   end_time: [deprecated(instant.nullable(), 'ended_at'), (run) => instantText(run.endedAtMs)],
   modified_time: [deprecated(instant, 'updated_at'), (run) => instantText(run.modifiedAtMs)],

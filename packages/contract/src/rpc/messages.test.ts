@@ -66,6 +66,8 @@ const RUN = {
   lateReport: 'late',
   requestReason: 'because',
   progress: { percent: 40, message: 'half way' },
+  peakMemoryBytes: 2 ** 40,
+  cpuSeconds: 0.25,
 } as const;
 
 function fullJob(fields: object): Job {
@@ -117,6 +119,13 @@ describe('what REST shows of', () => {
   test('a run, a dead letter and a status, their messages have, and nothing else', () => {
     const listed = { ...runView(RUN), ...listedRunView({ run: RUN, job: undefined }, { results: true }) };
     expect(Object.keys(listed).sort()).toEqual(names(RunSchema));
+    expect(messageFrom(RunSchema, runView(RUN))).toMatchObject({
+      peakMemoryBytes: 2n ** 40n,
+      cpuSeconds: 0.25,
+    });
+    const unknown = { ...RUN, peakMemoryBytes: undefined, cpuSeconds: undefined };
+    const { peakMemoryBytes, cpuSeconds } = messageFrom(RunSchema, runView(unknown));
+    expect([peakMemoryBytes, cpuSeconds]).toEqual([undefined, undefined]);
     const letter = {
       ...RUN,
       jobName: 'n',

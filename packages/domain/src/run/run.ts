@@ -189,6 +189,14 @@ export interface CheckpointFacts {
   readonly epoch: number;
 }
 
+/** What an attempt took of the machine, as far as its handler knows. */
+export interface RunUsage {
+  /** The most at a time. */
+  readonly peakMemoryBytes?: number | undefined;
+  /** Of all its processes. */
+  readonly cpuSeconds?: number | undefined;
+}
+
 /** What is known of a run: one attempt of one occurrence. */
 export interface RunFacts {
   readonly runId: RunId;
@@ -217,6 +225,8 @@ export interface RunFacts {
   /** Why a person asked for it, in their words. */
   readonly requestReason: string | undefined;
   readonly progress: RunProgress | undefined;
+  readonly peakMemoryBytes: number | undefined;
+  readonly cpuSeconds: number | undefined;
 }
 
 export interface DeadLetter {

@@ -174,7 +174,7 @@ export class OutcomeRecorder implements RunReports, Service {
   }
 
   #settlement(report: RunReport, leased: LeasedRun | undefined): Settlement {
-    const { run, outcome } = report;
+    const { run, outcome, usage } = report;
     const step = isPlain(outcome) ? undefined : this.#decide(report, leased);
     return {
       leaseId: run.leaseId,
@@ -187,6 +187,7 @@ export class OutcomeRecorder implements RunReports, Service {
       error: 'error' in outcome ? outcome.error : undefined,
       result: 'result' in outcome ? outcome.result : undefined,
       next: step ? step.next : FINISH,
+      ...(usage && { usage: { ...usage, runId: run.runId, claimedAtMs: run.claimedAtMs } }),
     };
   }
 

@@ -10,6 +10,7 @@ import type {
   NextStep,
   RetryPolicy,
   RunId,
+  RunUsage,
   WorkerId,
 } from '@carillon/domain';
 import type { LaneHead, LaneHint, LaneKey, LaneMark } from './lane.ts';
@@ -78,7 +79,15 @@ export interface Settlement extends LeaseRef {
   readonly error: string | undefined;
   /** JSON text, within RESULT_BYTES_MAX. */
   readonly result: string | undefined;
+  /** Only of runs whose handler knows it. */
+  readonly usage?: SettledUsage | undefined;
   readonly next: NextStep['next'];
+}
+
+/** With what the record of the attempt is found by. */
+export interface SettledUsage extends RunUsage {
+  readonly runId: RunId;
+  readonly claimedAtMs: number;
 }
 
 /** settled: done as asked. cancelled: a cancel came first, the run ends as CANCELLED. stale: not under this lease any more. */

@@ -294,12 +294,14 @@ export class RemoteWorker implements LocalWorker {
       if (found === undefined || found === 'told') continue;
       const { run, hasSpoken } = found;
       const started = startedAtMs[i] === 0n ? undefined : this.#within(startedAtMs[i]!, run.claimedAtMs);
-      const outcome = P.outcomeOf(byPosition.get(position));
+      const told = byPosition.get(position);
+      const outcome = P.outcomeOf(told);
       const report: RunReport = {
         run,
         startedAtMs: started,
         endedAtMs: this.#within(endedAtMs[i]!, started ?? run.claimedAtMs),
         outcome: this.#leases.maskOf(run)?.outcome(outcome) ?? outcome,
+        usage: P.usageOf(told),
       };
       const closing = hasSpoken ? this.#voice.close(run) : undefined;
       if (closing === undefined) this.#sender.send(report);

@@ -1,19 +1,24 @@
-import { create, toBinary } from '@bufbuild/protobuf';
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import type { LeaseId } from '@carillon/domain';
 import { expect, test } from 'vitest';
 import { batchOf as claimedBatch, claimedRun } from '../claimed-run.fixture.ts';
+import type { RunReport } from '../runtime/worker-home.ts';
 import {
   assignsOf,
   batchOf,
+  EndedSchema,
   endedOf,
   FRAME_BYTES_MAX,
   FrameQueue,
+  OutcomeSchema,
+  outcomeOf,
   type SessionRequest,
   SessionRequestSchema,
   type SessionResponse,
   SessionResponseSchema,
   type Sized,
   URGENCY,
+  usageOf,
 } from './index.ts';
 
 /** Three bytes each in UTF-8. */
@@ -60,6 +65,27 @@ test('checkpoints, secrets and namespaces of runs count as what they are in UTF-
     expect(toBinary(SessionResponseSchema, frame).length).toBeLessThanOrEqual(bytes);
   }
 });
+
+test.each<RunReport['usage']>([
+  { peakMemoryBytes: 2 ** 40, cpuSeconds: 0.25 },
+  { peakMemoryBytes: undefined, cpuSeconds: 0 },
+  undefined,
+])('what a run took of the machine arrives with its end: %j', (usage) => {
+  const outcome = { kind: 'SUCCESS' } as const;
+  const run = claimedRun({ position: 3 });
+  const [part] = endedOf([{ run, startedAtMs: 1, endedAtMs: 2, outcome, usage }]);
+  const [told] = fromBinary(EndedSchema, toBinary(EndedSchema, part!.message)).outcomes;
+  expect(told?.position).toBe(usage && 3);
+  expect(usageOf(told)).toEqual(usage);
+  expect(outcomeOf(told)).toEqual(outcome);
+});
+
+test.each([Number.NaN, -1, Number.POSITIVE_INFINITY])(
+  '%d seconds of CPU time are not believed',
+  (cpuSeconds) => {
+    expect(usageOf(create(OutcomeSchema, { cpuSeconds }))).toBeUndefined();
+  },
+);
 
 test('large results arrive once, in frames that the server takes, whatever their characters', async () => {
   const result = text(255_000);

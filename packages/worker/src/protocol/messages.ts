@@ -1,6 +1,15 @@
 /** Runs and their ends as the messages of the protocol, and back: columns, so that a run costs no message of its own. */
 import { create } from '@bufbuild/protobuf';
-import type { ClaimedBatch, ClaimedRun, JobId, LeaseId, RunId, RunOutcome, WorkerId } from '@carillon/domain';
+import type {
+  ClaimedBatch,
+  ClaimedRun,
+  JobId,
+  LeaseId,
+  RunId,
+  RunOutcome,
+  RunUsage,
+  WorkerId,
+} from '@carillon/domain';
 import { outcomeAsTold, SUCCESS } from '../outcome-of.ts';
 import type { RunReport } from '../runtime/worker-home.ts';
 import {
@@ -150,8 +159,8 @@ export function batchOf(assign: Assign, workerId: WorkerId): ClaimedBatch {
 export function endedOf(reports: readonly RunReport[]): Sized<Ended>[] {
   const open = new Map<LeaseId, { message: Ended; bytes: number }>();
   const full: Sized<Ended>[] = [];
-  for (const { run, startedAtMs, endedAtMs, outcome } of reports) {
-    const described = outcomeMessage(run.position, outcome);
+  for (const { run, startedAtMs, endedAtMs, outcome, usage } of reports) {
+    const described = outcomeMessage(run.position, outcome, usage);
     const bytes =
       END_BYTES + (described ? END_BYTES + textBytes(described.error) + textBytes(described.result) : 0);
     let part = open.get(run.leaseId);
@@ -185,14 +194,21 @@ const KINDS = {
 } as const satisfies Record<RunOutcome['kind'], OutcomeKind>;
 
 /** Undefined: simply a success. */
-function outcomeMessage(position: number, outcome: RunOutcome): Outcome | undefined {
+function outcomeMessage(
+  position: number,
+  outcome: RunOutcome,
+  usage: RunUsage | undefined,
+): Outcome | undefined {
   const result = 'result' in outcome ? (outcome.result ?? '') : '';
-  if (outcome.kind === 'SUCCESS' && result === '') return undefined;
+  if (outcome.kind === 'SUCCESS' && result === '' && usage === undefined) return undefined;
   const message = create(OutcomeSchema);
   message.position = position;
   message.kind = KINDS[outcome.kind];
   message.result = result;
   if ('error' in outcome) message.error = outcome.error ?? '';
+  if (usage?.peakMemoryBytes !== undefined)
+    message.peakMemoryBytes = BigInt(Math.round(usage.peakMemoryBytes));
+  if (usage?.cpuSeconds !== undefined) message.cpuSeconds = usage.cpuSeconds;
   if (outcome.kind === 'FAILED') {
     message.retryable = outcome.retryable;
     message.retryAfterMs = BigInt(Math.round(outcome.retryAfterMs ?? 0));
@@ -203,6 +219,19 @@ function outcomeMessage(position: number, outcome: RunOutcome): Outcome | undefi
 /** As the worker told it, within the limits on what is kept; undefined: a success without a result. */
 export function outcomeOf(message: Outcome | undefined): RunOutcome {
   return message === undefined ? SUCCESS : outcomeAsTold(readOutcome(message));
+}
+
+/** Undefined: nothing is known. A number that cannot be one is not kept. */
+export function usageOf(message: Outcome | undefined): RunUsage | undefined {
+  if (message === undefined) return undefined;
+  const peakMemoryBytes = sensible(Number(message.peakMemoryBytes ?? Number.NaN));
+  const cpuSeconds = sensible(message.cpuSeconds);
+  if (peakMemoryBytes === undefined && cpuSeconds === undefined) return undefined;
+  return { peakMemoryBytes, cpuSeconds };
+}
+
+function sensible(told: number | undefined): number | undefined {
+  return told !== undefined && told >= 0 && told <= Number.MAX_SAFE_INTEGER ? told : undefined;
 }
 
 function readOutcome(message: Outcome): RunOutcome {

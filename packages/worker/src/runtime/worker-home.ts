@@ -2,7 +2,7 @@
  * Where a worker belongs: who gives it runs, hears its beats and records what becomes of them. A port with two adapters: the home
  * in the same process, over the storage, and a server at the other end of a stream. A worker is trusted by its answered beats alone.
  */
-import type { ClaimedBatch, JobId, LeaseId, RunId, RunOutcome, WorkerId } from '@carillon/domain';
+import type { ClaimedBatch, JobId, LeaseId, RunId, RunOutcome, RunUsage, WorkerId } from '@carillon/domain';
 import type { RunChannel } from '../run-channel.ts';
 
 /** One handing-out of one run, as its reporter knows it. */
@@ -22,6 +22,7 @@ export interface RunReport {
   readonly startedAtMs: number | undefined;
   readonly endedAtMs: number;
   readonly outcome: RunOutcome;
+  readonly usage?: RunUsage | undefined;
 }
 
 /** settled: recorded as told. cancelled: somebody cancelled the run before. stale: not under this lease any more. */

@@ -64,7 +64,7 @@ export function settledView(
   leased: LeasedRecord,
   end: { settlement: Settlement; status: FinalRunStatus; nowMs: number },
 ): RunView {
-  const { startedAtMs, endedAtMs, error, result } = end.settlement;
+  const { startedAtMs, endedAtMs, error, result, usage } = end.settlement;
   return viewOf(leased.run, {
     status: end.status,
     createdAtMs: leased.claimedAtMs,
@@ -75,6 +75,8 @@ export function settledView(
     error,
     result,
     progress: leased.progress,
+    peakMemoryBytes: usage?.peakMemoryBytes,
+    cpuSeconds: usage?.cpuSeconds,
   });
 }
 
@@ -109,6 +111,8 @@ function viewOf(run: RunRecord, shown: Shown): RunView {
     lateReport: undefined,
     requestReason: run.request?.reason,
     progress: undefined,
+    peakMemoryBytes: undefined,
+    cpuSeconds: undefined,
     ...shown,
   };
 }

@@ -158,6 +158,13 @@ export const RECORD_LATE = statement('record_late')`
   WHERE x.run_id = q.run_id AND x.epoch = q.epoch AND x.created_at = ${timestampOf('q.claimed_at')}
     AND x.status <> q.report`;
 
+/** $1 run ids, $2 epochs, $3 claimed at, $4 peak memory, $5 CPU seconds: of runs that were settled in the same transaction. */
+export const RECORD_USAGE = statement('record_usage')`
+  UPDATE job_runs x SET peak_memory_bytes = q.peak_memory_bytes, cpu_seconds = q.cpu_seconds
+  FROM unnest($1::uuid[], $2::int[], $3::bigint[], $4::bigint[], $5::float8[])
+    AS q(run_id, epoch, claimed_at, peak_memory_bytes, cpu_seconds)
+  WHERE x.run_id = q.run_id AND x.epoch = q.epoch AND x.created_at = ${timestampOf('q.claimed_at')}`;
+
 /** $1 run ids. */
 /** Of a run that lives; the row stays as it is until the request is made. */
 export const IS_CANCEL_REQUESTED = statement('is_cancel_requested')`

@@ -25,7 +25,15 @@ import {
   succeededParameters,
 } from './complete-leases.ts';
 import { retryFrom } from './job-row.ts';
-import { CLAIM_LANES, LANES, LEASED, LEASED_BY, RECORD_LATE, SHOW_RUNNING } from './lease.sql.ts';
+import {
+  CLAIM_LANES,
+  LANES,
+  LEASED,
+  LEASED_BY,
+  RECORD_LATE,
+  RECORD_USAGE,
+  SHOW_RUNNING,
+} from './lease.sql.ts';
 import {
   LOCK_ENDING_JOBS,
   LOCKED_JOBS,
@@ -132,10 +140,11 @@ export class PostgresLeaseStore implements LeaseStore {
     if (settlements.length === 0) return { verdicts: [], freed: [], opened: [], planned: [] };
     const { complete, others } = completeLeases(settlements);
     const ending = endingOf(complete);
+    const used = settlements.some(({ usage }) => usage !== undefined);
     let result = new SettleResult(nowMs);
     let refused: Settlement[] | undefined;
     // The common case: one statement needs no transaction around it.
-    if (others.length === 0 && ending.length === 0) {
+    if (others.length === 0 && ending.length === 0 && !used) {
       refused = await settleComplete(this.#outcomes, complete, result);
       if (refused.length === 0) return result.settled(settlements);
     }
@@ -151,6 +160,7 @@ export class PostgresLeaseStore implements LeaseStore {
       if (ending.length > 0) await lockEnding(session, [...ending, ...others]);
       const rest = [...others, ...(await settleComplete(session, complete, result))];
       if (rest.length > 0) await settleOneByOne(session, rest, result);
+      if (used) await recordUsage(session, settlements, result);
     });
     return result.settled(settlements);
   }
@@ -226,6 +236,26 @@ async function settleOneByOne(
       plainArray([...askedFor.values()]),
       nowMs,
     ]);
+}
+
+/** By a statement of its own: few runs have any, and those that have none must not pay for it. */
+async function recordUsage(
+  session: Session,
+  settlements: readonly Settlement[],
+  result: SettleResult,
+): Promise<void> {
+  const { verdicts } = result.settled(settlements);
+  const used = settlements.flatMap(({ usage, epoch }, i) =>
+    usage && verdicts[i] !== 'stale' ? [{ ...usage, epoch }] : [],
+  );
+  if (used.length === 0) return;
+  await session.query(RECORD_USAGE, [
+    plainArray(used.map(({ runId }) => runId)),
+    plainArray(used.map(({ epoch }) => epoch)),
+    plainArray(used.map(({ claimedAtMs }) => claimedAtMs)),
+    plainArray(used.map(({ peakMemoryBytes }) => peakMemoryBytes)),
+    plainArray(used.map(({ cpuSeconds }) => cpuSeconds)),
+  ]);
 }
 
 async function lockEnding(session: Session, settlements: readonly Settlement[]): Promise<void> {

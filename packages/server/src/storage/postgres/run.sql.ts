@@ -52,6 +52,8 @@ export const RUN = columns<RunView>({
   lateReport: 'r.late_report',
   requestReason: reasonOf('r.trigger', 'r.run_id'),
   progress: PROGRESS,
+  peakMemoryBytes: 'r.peak_memory_bytes::float8',
+  cpuSeconds: 'r.cpu_seconds',
 });
 
 /** What the run d waits for. $2 now. */
@@ -68,7 +70,7 @@ const IS_SHOWN = '(d.fire_at <= $2::bigint OR d.epoch > 1)';
 export const QUEUED_COLUMNS = `d.run_id, d.job_id, 'QUEUED', d.attempt::int, d.epoch, d.kind, d.nominal_at::float8,
   least(d.fire_at, $2::bigint)::float8, NULL::float8, NULL::float8, least(d.fire_at, $2::bigint)::float8, NULL::text, NULL::text,
   ${WAITS_FOR}, NULL::text, NULL::text, d.job_version, 1, NULL::text, ${reasonOf('d.kind', 'd.run_id')},
-  NULL::float8, NULL::text`;
+  NULL::float8, NULL::text, NULL::float8, NULL::float8`;
 
 export const LIVING_STATUS = `CASE WHEN (u.ord - 1)::smallint = ANY(l.cancelled) THEN 'CANCELLING'
     WHEN r.status IS NULL THEN 'CLAIMED' ELSE 'RUNNING' END`;
@@ -78,7 +80,7 @@ export const LIVING_COLUMNS = `u.run_id, u.job_id, ${LIVING_STATUS}, u.attempt::
   u.nominal_at::float8, l.claimed_at::float8, ${msOf('r.start_time')}, NULL::float8,
   coalesce(${msOf('r.modified_time')}, l.claimed_at::float8), l.worker_id, NULL::text, NULL::text, NULL::text,
   NULL::text, u.job_version, 1, NULL::text, ${reasonOf('u.kind', 'u.run_id')},
-  ${PROGRESS.sql}`;
+  ${PROGRESS.sql}, NULL::float8, NULL::float8`;
 
 export const LEASED_RUNS = `leases l CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids, l.attempts, l.epochs, l.kinds, l.nominal_ats,
     l.job_versions) WITH ORDINALITY AS u(run_id, job_id, attempt, epoch, kind, nominal_at, job_version, ord)

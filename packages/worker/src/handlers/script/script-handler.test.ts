@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bash, RecordingChannel, runScript, startScript } from './script.fixture.ts';
+import { bash, eventually, RecordingChannel, runScript, startScript } from './script.fixture.ts';
 
 let folder: string;
 beforeAll(() => {
@@ -131,6 +131,19 @@ describe('a script', () => {
     expect(readdirSync(workFolder)).toEqual([living]);
     run.requestStop('cancelled', 'stop', 0);
     await ended;
+  });
+});
+
+describe('what a script took of the machine', () => {
+  test('is kept with its run, also when it is stopped', async () => {
+    const { run, channel, ended } = startScript(bash('echo up; sleep 600'));
+    await eventually(() => channel.text().includes('up'));
+    // It is looked at soon after its start, by a timer of this process: any that was set later fires later.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    run.requestStop('timed_out', 'too long', 0);
+    expect(await ended).toMatchObject({ kind: 'TIMED_OUT' });
+    expect(run.usage?.peakMemoryBytes).toBeGreaterThan(0);
+    expect(run.usage?.cpuSeconds).toBeGreaterThanOrEqual(0);
   });
 });
 

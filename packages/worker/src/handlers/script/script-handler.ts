@@ -164,6 +164,7 @@ async function runIn(
     lines.end();
     words.end();
     await words.saved();
+    context.used({ peakMemoryBytes: end.peakBytes || undefined, cpuSeconds: end.cpuSeconds });
     note(context, describeEnd(end, performance.now() - startedAt));
     // A worker that stood still may see what its guard did before it learns that the run is not its own any more.
     if (end.signal === 'SIGKILL') context.isHeld();

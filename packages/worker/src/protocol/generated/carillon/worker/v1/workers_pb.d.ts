@@ -811,6 +811,20 @@ export declare type Outcome = Message<"carillon.worker.v1.Outcome"> & {
    * @generated from field: string result = 6;
    */
   result: string;
+
+  /**
+   * The most memory that the run had at a time, if that is known.
+   *
+   * @generated from field: optional uint64 peak_memory_bytes = 7;
+   */
+  peakMemoryBytes?: bigint | undefined;
+
+  /**
+   * CPU time of the run with all its processes, if that is known.
+   *
+   * @generated from field: optional double cpu_seconds = 8;
+   */
+  cpuSeconds?: number | undefined;
 };
 
 /**
