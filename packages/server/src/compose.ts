@@ -39,6 +39,7 @@ import { SecretSeal } from './outgoing/secret-seal.ts';
 import { Recovery } from './recovery/recovery.ts';
 import { RunLogs, type RunLogsOptions } from './run-logs/run-logs.ts';
 import { RunOutput } from './run-output/run-output.ts';
+import { StoredResults } from './run-results/stored-results.ts';
 import { CheckpointSaver } from './run-state/checkpoint-saver.ts';
 import { ProgressWriter } from './run-state/progress-writer.ts';
 import { Reconciler } from './scheduler/reconciler.ts';
@@ -66,6 +67,8 @@ export interface EngineSettings {
   readonly eventRetentionMs: number;
   readonly auditRetentionMs: number;
   readonly logRetentionMs: number;
+  /** Larger results are not kept. */
+  readonly resultBytesMax: number;
   readonly listenersMax: number;
   readonly drainMs: number;
   readonly retriesPerSecond: number;
@@ -81,6 +84,7 @@ export const ENGINE_DEFAULTS: EngineSettings = {
   eventRetentionMs: 7 * 24 * 3_600_000,
   auditRetentionMs: 365 * 24 * 3_600_000,
   logRetentionMs: 30 * 24 * 3_600_000,
+  resultBytesMax: 64 * 1_024 * 1_024,
   listenersMax: 1_000,
   drainMs: 30_000,
   retriesPerSecond: 1_000,
@@ -204,7 +208,9 @@ export function composeEngine(options: EngineOptions): Engine {
   const reports = new OutcomeRecorder({ ...ports, retriesPerSecond: settings.retriesPerSecond });
   const { runLogs, runState } = storage;
   const logStore = options.logs ?? new MemoryLogStore();
+  const results = new StoredResults({ store: logStore, nodeId, bytesMax: settings.resultBytesMax });
   const channel = new KeptChannel({
+    results,
     output: new RunOutput({ ...common, store: logStore, records: runLogs, nodeId }),
     progress: new ProgressWriter({ ...common, store: runState, signals }),
     checkpoints: new CheckpointSaver({ ...common, store: runState, patienceMs: settings.workerSilentMs }),
@@ -214,6 +220,7 @@ export function composeEngine(options: EngineOptions): Engine {
     ...identity,
     reports,
     channel,
+    results,
     silentMs: settings.workerSilentMs,
   };
   const worker = new WorkerRuntime({

@@ -1,6 +1,6 @@
-/** Where what runs say goes: output to the log store, progress and checkpoints to the storage. */
+/** Where what runs say goes: output and large results to the log store, progress and checkpoints to the storage. */
 import type { Service } from '@carillon/foundation';
-import type { HeldRun, OutputChunk, Progress, RunChannel } from '@carillon/worker';
+import type { HeldRun, LargeResults, OutputChunk, Progress, RunChannel } from '@carillon/worker';
 import type { RunOutput } from './run-output/run-output.ts';
 import type { CheckpointSaver } from './run-state/checkpoint-saver.ts';
 import type { ProgressWriter } from './run-state/progress-writer.ts';
@@ -9,6 +9,7 @@ export interface KeptChannelParts {
   readonly output: RunOutput;
   readonly progress: ProgressWriter;
   readonly checkpoints: CheckpointSaver;
+  readonly results: LargeResults;
 }
 
 export class KeptChannel implements RunChannel, Service {
@@ -16,6 +17,10 @@ export class KeptChannel implements RunChannel, Service {
 
   constructor(parts: KeptChannelParts) {
     this.#parts = parts;
+  }
+
+  get results(): LargeResults {
+    return this.#parts.results;
   }
 
   async start(): Promise<void> {

@@ -1,5 +1,6 @@
 /**
- * Logs as files: `<folder>/<day>/<run>/<epoch>.log` is the beginning of an attempt, `<epoch>.<start>.log` a later segment. Files and
+ * Logs as files: `<folder>/<day>/<run>/<epoch>.log` is the beginning of an attempt, `<epoch>.<start>.log` a later segment, and
+ * `<epoch>.result` a large result. Files and
  * folders are their owner's alone, and no link is followed: scripts of other users may run beside this server.
  */
 import { constants } from 'node:fs';
@@ -11,7 +12,7 @@ const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const PRIVATE = { mode: 0o700 };
 const FILE_MODE = 0o600;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
-const FILE = /^(\d+)(?:\.(\d+))?\.log$/;
+const FILE = /^(\d+)(?:\.(\d+))?\.(log|result)$/;
 /** Folders of runs that one step of the retention removes. */
 const DROPPED_MAX = 500;
 
@@ -64,8 +65,8 @@ export class FilesLogStore implements LogStore {
   async segments(log: LogKey): Promise<LogSegment[]> {
     const found = await this.#inRun(log, async (run) => {
       const starts = (await run.entries()).flatMap(({ name }) => {
-        const [, epoch, start = '0'] = FILE.exec(name) ?? [];
-        return epoch === String(log.epoch) ? [Number(start)] : [];
+        const [, epoch, start = '0', part] = FILE.exec(name) ?? [];
+        return epoch === String(log.epoch) && part === partOf(log) ? [Number(start)] : [];
       });
       return Promise.all(
         starts.map(async (start) => {
@@ -128,8 +129,12 @@ export class FilesLogStore implements LogStore {
   }
 }
 
-function fileOf({ epoch }: LogKey, segment: number): string {
-  return segment === 0 ? `${epoch}.log` : `${epoch}.${segment}.log`;
+function fileOf(log: LogKey, segment: number): string {
+  return segment === 0 ? `${log.epoch}.${partOf(log)}` : `${log.epoch}.${segment}.${partOf(log)}`;
+}
+
+function partOf({ part = 'log' }: LogKey): string {
+  return part;
 }
 
 async function openFile(folder: OpenFolder, name: string, flags: number): Promise<FileHandle> {

@@ -5,11 +5,13 @@
  */
 import type { RunId } from '@carillon/domain';
 
-/** One attempt. The day is that of its first output, in UTC, such as 2030-01-31: retention goes by it. */
+/** One attempt, or its result where that is too large for the database. The day is that of its first output, in UTC, such as 2030-01-31: retention goes by it. */
 export interface LogKey {
   readonly day: string;
   readonly runId: RunId;
   readonly epoch: number;
+  /** Left out: the log. */
+  readonly part?: 'log' | 'result';
 }
 
 export interface LogSegment {

@@ -72,6 +72,6 @@ export class MemoryLogStore implements LogStore {
   }
 }
 
-function nameOf({ day, runId, epoch }: LogKey): string {
-  return `${day}/${runId}/${epoch}`;
+function nameOf({ day, runId, epoch, part = 'log' }: LogKey): string {
+  return `${day}/${runId}/${epoch}.${part}`;
 }

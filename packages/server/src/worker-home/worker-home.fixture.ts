@@ -28,6 +28,7 @@ import { createListener } from '../gateway/listener/create-listener.ts';
 import { closeConnections } from '../gateway/listener/open-connections.ts';
 import { mountRpc } from '../gateway/rpc/mount-rpc.ts';
 import { workerMethods } from '../gateway/rpc/worker-methods.ts';
+import type { StoredResults } from '../run-results/stored-results.ts';
 import { MemorySignalBus } from '../signal-bus/memory-signal-bus.ts';
 import { newId } from '../storage/conformance/sample-job.ts';
 import { BASE_MS } from '../storage/conformance/storage-under-test.ts';
@@ -69,13 +70,17 @@ export class WorkerHomeFixture {
   callerNow: Caller | undefined;
   readonly described: OfferedParameters[] = [];
   readonly #channel: RunChannel;
+  readonly #results: StoredResults | undefined;
   readonly #undo: (() => Promise<unknown>)[] = [];
 
-  constructor({ channel = SILENT_CHANNEL }: { channel?: RunChannel } = {}) {
-    this.#channel = channel;
+  constructor({ channel = SILENT_CHANNEL, results }: { channel?: RunChannel; results?: StoredResults } = {}) {
+    this.#channel = results ? { ...channel, results } : channel;
+    this.#results = results;
   }
 
-  static async open(options: { channel?: RunChannel } = {}): Promise<WorkerHomeFixture> {
+  static async open(
+    options: { channel?: RunChannel; results?: StoredResults } = {},
+  ): Promise<WorkerHomeFixture> {
     const fixture = new WorkerHomeFixture(options);
     await fixture.world.prepare();
     return fixture;
@@ -163,6 +168,7 @@ export class WorkerHomeFixture {
     return {
       ...{ ...this.common, members: this.members.port, leases: this.leases.port, reports: this.reports },
       ...{ link: this.link, signals: this.signals, channel: this.#channel, silentMs: SILENT_MS },
+      results: this.#results,
     };
   }
 

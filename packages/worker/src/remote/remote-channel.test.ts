@@ -49,7 +49,7 @@ const textOf = (outputs: readonly Output[]) =>
 
 function connect(): Stream {
   const stream = new Stream();
-  channel.attach(stream.frames, WINDOW);
+  channel.attach(stream.frames, { window: WINDOW, resultBytesMax: 0 });
   return stream;
 }
 

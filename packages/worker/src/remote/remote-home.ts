@@ -188,7 +188,7 @@ export class RemoteHome implements WorkerHome {
     const sentAt = clock.monotonic();
     this.#hello(stream);
     void this.#read(server, stream);
-    const { unknownLeases, beatMs, trustMs, outputWindow, workerId } = await this.#answered(
+    const { unknownLeases, beatMs, trustMs, outputWindow, resultBytesMax, workerId } = await this.#answered(
       stream,
       stream.welcome.promise,
     );
@@ -198,7 +198,9 @@ export class RemoteHome implements WorkerHome {
     onConnected({ server, workerId });
     this.#wasWelcome = true;
     stream.isWelcome = true;
-    this.channel.attach(stream.frames, outputWindow);
+    this.channel.attach(stream.frames, {
+      ...{ window: outputWindow, resultBytesMax: Number(resultBytesMax) },
+    });
     this.#worker.stopUnknown(unknownLeases as LeaseId[]);
     return { sentAt, ...this.#times };
   }
@@ -268,6 +270,7 @@ export class RemoteHome implements WorkerHome {
     // Runs that ended at once, or were refused, freed their slots before anybody was told.
     if (assigns.length > 0) this.changed();
     for (const { sequence, error } of checkpointAnswers) this.channel.answered(sequence, error);
+    for (const each of frame.resultPartAnswers) this.channel.results.answered(each.sequence, each);
     for (const { bytes } of outputsTaken) this.channel.taken(Number(bytes));
     if (frame.drain) this.#worker.drain(frame.drain.withinMs, frame.drain.reason);
     if (frame.goodbye) this.#goodbye(frame.goodbye);
