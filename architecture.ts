@@ -179,7 +179,15 @@ export const MODULES: readonly Module[] = [
     kind: 'service',
     purpose:
       'The home of workers, of the one in this process and of those at the end of a stream: hears their beats, hands them runs, records their reports.',
-    imports: ['domain', 'foundation', 'worker', 'server/signal-bus', 'server/storage', 'server/worker-link'],
+    imports: [
+      'domain',
+      'foundation',
+      'worker',
+      'server/run-results',
+      'server/signal-bus',
+      'server/storage',
+      'server/worker-link',
+    ],
     npm: ['@bufbuild/protobuf'],
   },
   {
@@ -225,13 +233,19 @@ export const MODULES: readonly Module[] = [
     name: 'server/run-logs',
     kind: 'service',
     purpose: 'What runs have written, read as lines or as text.',
-    imports: ['domain', 'foundation', 'server/log-store', 'server/storage'],
+    imports: ['domain', 'foundation', 'server/log-store', 'server/run-results', 'server/storage'],
   },
   {
     name: 'server/peers',
     kind: 'service',
     purpose: 'The other servers of the installation: recognises them, and reads the logs in their folders.',
     imports: ['domain', 'foundation', 'server/log-store', 'server/run-logs', 'server/storage'],
+  },
+  {
+    name: 'server/run-results',
+    kind: 'service',
+    purpose: 'Results that are too large for the database, kept beside the logs.',
+    imports: ['domain', 'worker', 'server/log-store'],
   },
   {
     name: 'server/scheduler',
@@ -537,6 +551,7 @@ export const MODULES: readonly Module[] = [
       'server/log-store/memory-log-store.ts',
       'server/run-logs',
       'server/run-output',
+      'server/run-results',
       'server/signal-bus',
       'server/signal-bus/memory-signal-bus.ts',
       'server/worker-home',

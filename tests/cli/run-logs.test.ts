@@ -22,6 +22,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'carillon-cli-logs-'));
   server = await startTestServer({
     handlers: {
+      large: () => ({ text: 'x'.repeat(100_000) }),
       async steps(run) {
         run.log.info('step one');
         run.log.error('careful \u001b[2Jcleared');
@@ -93,4 +94,13 @@ test('without the permission logs.read the story alone is shown, and the command
   expect(stdout).not.toContain('step');
   expect(stderr).toContain('logs.read');
   expect((await run(['runs', 'logs', id, '--stderr', ...here(key)])).code).not.toBe(0);
+});
+
+test('runs result prints what a handler answered, however large; runs show names the command', async () => {
+  const { job_id: id } = await client.jobs.create({
+    ...{ name: 'large', schedule_type: 'IMMEDIATE', handler: 'large' },
+  });
+  await eventually(async () => expect((await client.runs.get(id)).status).toBe('SUCCESS'), SOON);
+  expect(JSON.parse(await ok(['runs', 'result', id, ...here()]))).toEqual({ text: 'x'.repeat(100_000) });
+  expect(await ok(['runs', 'show', id, ...here()])).toContain(`100011 bytes: carillon runs result ${id}`);
 });

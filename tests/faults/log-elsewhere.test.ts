@@ -84,7 +84,7 @@ it('a log of one server is read, searched and followed at another, and named the
   expect([part.status, await part.text()]).toEqual([206, whole.slice(100_000, 101_000)]);
 
   // The key of a person opens nothing there.
-  const refused = await fetch(`${writer.address}/internal/logs/2030-01-01/${runId}/1`, {
+  const refused = await fetch(`${writer.address}/internal/logs/2030-01-01/${runId}/1.log`, {
     headers: { authorization: `Bearer ${await writer.adminKey()}` },
   });
   expect(refused.status).toBe(401);

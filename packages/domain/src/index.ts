@@ -37,4 +37,5 @@ export * from './retry/decide-next.ts';
 export * from './retry/retry-policy.ts';
 export * from './run/run.ts';
 export * from './run/run-errors.ts';
+export * from './run/stored-result.ts';
 export * from './schedule/index.ts';

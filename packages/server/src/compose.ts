@@ -42,6 +42,7 @@ import { Recovery } from './recovery/recovery.ts';
 import { RunLogs, type RunLogsOptions } from './run-logs/run-logs.ts';
 import { LogCloser } from './run-output/log-closer.ts';
 import { RunOutput } from './run-output/run-output.ts';
+import { StoredResults } from './run-results/stored-results.ts';
 import { CheckpointSaver } from './run-state/checkpoint-saver.ts';
 import { ProgressWriter } from './run-state/progress-writer.ts';
 import { Reconciler } from './scheduler/reconciler.ts';
@@ -69,6 +70,8 @@ export interface EngineSettings {
   readonly eventRetentionMs: number;
   readonly auditRetentionMs: number;
   readonly logRetentionMs: number;
+  /** Larger results are not kept. */
+  readonly resultBytesMax: number;
   readonly listenersMax: number;
   readonly drainMs: number;
   readonly retriesPerSecond: number;
@@ -84,6 +87,7 @@ export const ENGINE_DEFAULTS: EngineSettings = {
   eventRetentionMs: 7 * 24 * 3_600_000,
   auditRetentionMs: 365 * 24 * 3_600_000,
   logRetentionMs: 30 * 24 * 3_600_000,
+  resultBytesMax: 64 * 1_024 * 1_024,
   listenersMax: 1_000,
   drainMs: 30_000,
   retriesPerSecond: 1_000,
@@ -214,8 +218,10 @@ export function composeEngine(options: EngineOptions): Engine {
   const { runLogs, runState } = storage;
   const logStore = options.logs ?? new MemoryLogStore();
   const output = new RunOutput({ ...common, store: logStore, records: runLogs, nodeId });
+  const results = new StoredResults({ store: logStore, nodeId, bytesMax: settings.resultBytesMax });
   const channel = new KeptChannel({
     output,
+    results,
     closer: new LogCloser({ ...common, output, leases, runs: storage.runs, records: runLogs, nodeId }),
     progress: new ProgressWriter({ ...common, store: runState, signals }),
     checkpoints: new CheckpointSaver({ ...common, store: runState, patienceMs: settings.workerSilentMs }),
@@ -225,6 +231,7 @@ export function composeEngine(options: EngineOptions): Engine {
     ...identity,
     reports,
     channel,
+    results,
     silentMs: settings.workerSilentMs,
   };
   const worker = new WorkerRuntime({

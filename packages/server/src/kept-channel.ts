@@ -1,6 +1,6 @@
-/** Where what runs say goes: output to the log store, progress and checkpoints to the storage. */
+/** Where what runs say goes: output and large results to the log store, progress and checkpoints to the storage. */
 import type { Service } from '@carillon/foundation';
-import type { HeldRun, OutputChunk, Progress, RunChannel } from '@carillon/worker';
+import type { HeldRun, LargeResults, OutputChunk, Progress, RunChannel } from '@carillon/worker';
 import type { LogCloser } from './run-output/log-closer.ts';
 import type { RunOutput } from './run-output/run-output.ts';
 import type { CheckpointSaver } from './run-state/checkpoint-saver.ts';
@@ -11,6 +11,7 @@ export interface KeptChannelParts {
   readonly closer: LogCloser;
   readonly progress: ProgressWriter;
   readonly checkpoints: CheckpointSaver;
+  readonly results: LargeResults;
 }
 
 export class KeptChannel implements RunChannel, Service {
@@ -18,6 +19,10 @@ export class KeptChannel implements RunChannel, Service {
 
   constructor(parts: KeptChannelParts) {
     this.#parts = parts;
+  }
+
+  get results(): LargeResults {
+    return this.#parts.results;
   }
 
   async start(): Promise<void> {

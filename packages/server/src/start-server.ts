@@ -347,6 +347,7 @@ function engineSettings(config: Config) {
     eventRetentionMs: config.events.retention_days * 24 * 3_600_000,
     auditRetentionMs: config.audit_retention_days * 24 * 3_600_000,
     logRetentionMs: config.logs.retention_days * 24 * 3_600_000,
+    resultBytesMax: config.logs.result_max_mb * 1_024 * 1_024,
     listenersMax: config.events.listeners_max,
     drainMs: config.shutdown_grace_seconds * 1_000,
     retriesPerSecond: config.retries_per_second,

@@ -1,9 +1,10 @@
-import type { LeaseId, RunId } from '@carillon/domain';
+import { type LeaseId, RESULT_BYTES_MAX, type RunId } from '@carillon/domain';
 import { ManualClock } from '@carillon/foundation';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { batchOf } from './claimed-run.fixture.ts';
 import { type EndedRun, ExecutionEngine } from './execution-engine.ts';
 import { type Handler, HandlerError, type RunContext } from './handler.ts';
+import { type LargeResults, type RunChannel, SILENT_CHANNEL } from './run-channel.ts';
 
 const RUN = 'run-1' as RunId;
 const GRACE_MS = 5_000;
@@ -53,8 +54,9 @@ beforeEach(() => {
   engine = engineWith(HANDLERS);
 });
 
-function engineWith(handlers: Record<string, Handler>): ExecutionEngine {
+function engineWith(handlers: Record<string, Handler>, channel?: RunChannel): ExecutionEngine {
   return new ExecutionEngine({
+    ...(channel && { channel }),
     handlers: new Map(Object.entries(handlers)),
     clock,
     isTrusted: () => clock.monotonic() < trustedUntil,
@@ -69,6 +71,72 @@ function engineWith(handlers: Record<string, Handler>): ExecutionEngine {
 /** Lets promise callbacks run. */
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 const outcomes = () => ended.map(({ outcome }) => outcome);
+
+describe('a result that is too large for an outcome', () => {
+  const LARGE = 'x'.repeat(RESULT_BYTES_MAX);
+  const engineOver = (results?: LargeResults) => {
+    return engineWith(
+      { large: () => LARGE, throws: () => Promise.reject(failure) },
+      { ...SILENT_CHANNEL, ...(results && { results }) },
+    );
+  };
+  const failure = new HandlerError('broken', { retryable: false, result: LARGE });
+
+  test('is kept before the run is reported, and something small stands for it', async () => {
+    const kept = Promise.withResolvers<string>();
+    const saved: string[] = [];
+    const save: LargeResults['save'] = (_, bytes) => {
+      saved.push(Buffer.from(bytes).toString());
+      return kept.promise;
+    };
+    const keeping = engineOver({ bytesMax: 1_000_000, save });
+    keeping.accept(batchOf({ handler: 'large' }));
+    await settled();
+    expect(saved).toEqual([JSON.stringify(LARGE)]);
+    expect([outcomes(), keeping.runningCount]).toEqual([[], 1]);
+    kept.resolve('{"stored":true}');
+    await settled();
+    expect(outcomes()).toEqual([{ kind: 'SUCCESS', result: '{"stored":true}' }]);
+    expect([freed, keeping.runningCount]).toEqual([1, 0]);
+  });
+
+  test('of a failure is kept, too', async () => {
+    engineOver({ bytesMax: 1_000_000, save: async () => '1' }).accept(batchOf({ handler: 'throws' }));
+    await settled();
+    expect(outcomes()).toEqual([{ kind: 'FAILED', error: 'broken', retryable: false, result: '1' }]);
+  });
+
+  const note = (text: string) => [{ kind: 'SUCCESS', result: JSON.stringify({ note: text }) }];
+
+  test('and cannot be kept costs the result, and not the run', async () => {
+    const save = () => Promise.reject(new Error('the disk is full'));
+    engineOver({ bytesMax: 1_000_000, save }).accept(batchOf({ handler: 'large' }));
+    await settled();
+    expect(outcomes()).toEqual(note('the result could not be kept: the disk is full'));
+  });
+
+  test('and is not kept within two minutes is left out', async () => {
+    const save = () => new Promise<string>(() => undefined);
+    engineOver({ bytesMax: 1_000_000, save }).accept(batchOf({ handler: 'large' }));
+    await settled();
+    clock.advance(120_000);
+    await settled();
+    expect(outcomes()).toEqual(note('the result could not be kept: it took more than 120 s'));
+  });
+
+  test.each([undefined, 0, RESULT_BYTES_MAX + 1])(
+    'and larger than the %s bytes that are taken is named',
+    async (max) => {
+      const save = () => Promise.reject(new Error('never asked'));
+      engineOver(max === undefined ? undefined : { bytesMax: max, save }).accept(
+        batchOf({ handler: 'large' }),
+      );
+      await settled();
+      const bytes = Math.max(RESULT_BYTES_MAX, max ?? 0);
+      expect(outcomes()).toEqual(note(`the result is larger than ${bytes} bytes and was not kept`));
+    },
+  );
+});
 
 describe('a handler', () => {
   test('that answers at once is done within accept, without a promise or a timer', () => {

@@ -14,7 +14,14 @@ import {
 } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
 import type { Handler } from './handler.ts';
-import { outcomeOfAnswer, outcomeOfError, outcomeOfStop } from './outcome-of.ts';
+import {
+  largeResultOf,
+  outcomeOfAnswer,
+  outcomeOfError,
+  outcomeOfStop,
+  withoutResult,
+  withResult,
+} from './outcome-of.ts';
 import type { RunChannel } from './run-channel.ts';
 import { RunInProgress } from './run-in-progress.ts';
 import type { RunTrust } from './worker-trust.ts';
@@ -49,6 +56,8 @@ const TICK_MS = 100;
 const SHOW_AFTER_MS = 250;
 /** A handler that was told to stop gets this long before its run is reported without it. */
 const STOP_GRACE_MS = 5_000;
+/** A run whose large result is not kept by then ends without it. */
+const KEEP_RESULT_MS_MAX = 120_000;
 
 export class ExecutionEngine {
   readonly #options: ExecutionEngineOptions;
@@ -199,8 +208,31 @@ export class ExecutionEngine {
   #finish(progress: RunInProgress, outcome: RunOutcome): void {
     const closing = progress.close();
     progress.closing = true;
-    if (closing !== undefined) void closing.then(() => this.#end(progress, outcome));
+    const large = largeResultOf(outcome);
+    if (large) {
+      const kept = this.#keepResult(progress, { outcome, large });
+      void Promise.all([kept, closing]).then(([told]) => this.#end(progress, told));
+    } else if (closing !== undefined) void closing.then(() => this.#end(progress, outcome));
     else this.#end(progress, outcome);
+  }
+
+  /** A store that is away costs the result, never the run. */
+  async #keepResult(
+    { run, results }: RunInProgress,
+    { outcome, large }: { outcome: RunOutcome; large: Uint8Array },
+  ): Promise<RunOutcome> {
+    const late = Promise.withResolvers<never>();
+    const cancel = this.#options.clock.timer(KEEP_RESULT_MS_MAX, () =>
+      late.reject(new Error(`it took more than ${KEEP_RESULT_MS_MAX / 1_000} s`)),
+    );
+    try {
+      if (!results) throw new Error('nobody takes it');
+      return withResult(outcome, await Promise.race([results.save(run, large), late.promise]));
+    } catch (error) {
+      return withoutResult(outcome, error instanceof Error ? error.message : String(error));
+    } finally {
+      cancel();
+    }
   }
 
   #end(progress: RunInProgress, outcome: RunOutcome): void {

@@ -7,7 +7,7 @@ import type { SecretMask } from './secret-mask.ts';
 export function outcomeOfAnswer(run: RunInProgress, answer: unknown): RunOutcome {
   // A handler that finished although it was told to stop has finished: only a cancel overrules that, in the storage.
   if (run.stop?.reason === 'cancelled') return { kind: 'CANCELLED', error: run.stop.message };
-  return answer === undefined ? SUCCESS : { kind: 'SUCCESS', ...resultOf(answer, run.mask) };
+  return answer === undefined ? SUCCESS : { kind: 'SUCCESS', ...resultOf(answer, run) };
 }
 
 export function outcomeOfError(run: RunInProgress, error: unknown): RunOutcome {
@@ -19,7 +19,7 @@ export function outcomeOfError(run: RunInProgress, error: unknown): RunOutcome {
     error: message,
     retryable: error.retryable,
     ...(Number.isFinite(error.retryAfterMs) ? { retryAfterMs: error.retryAfterMs! } : {}),
-    ...(error.result === undefined ? {} : resultOf(error.result, run.mask)),
+    ...(error.result === undefined ? {} : resultOf(error.result, run)),
   };
 }
 
@@ -57,7 +57,7 @@ export function outcomeAsTold(outcome: RunOutcome): RunOutcome {
 
 function resultAsTold(text: string): { result?: string } {
   try {
-    return resultOf(JSON.parse(text), undefined);
+    return resultOf(JSON.parse(text), {});
   } catch {
     return noteOf(NOT_JSON);
   }
@@ -70,8 +70,33 @@ const NOT_JSON = 'the result is not JSON and was not kept';
 const NOT_STORABLE = /(\\\\)|\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
 const REPLACED = (_: string, backslash: string | undefined) => backslash ?? '\\ufffd';
 
+interface ResultLimits {
+  readonly mask?: SecretMask | undefined;
+  /** Larger ones are not kept; 0: those that fit into an outcome are. */
+  readonly resultBytesMax?: number;
+}
+
+/** It has to be kept elsewhere, with something else in its place, before the outcome is told. */
+export function largeResultOf(outcome: RunOutcome): Uint8Array | undefined {
+  const { result } = outcome as { result?: string };
+  return result !== undefined && isLarger(result, RESULT_BYTES_MAX) ? Buffer.from(result) : undefined;
+}
+
+export function withResult(outcome: RunOutcome, result: string): RunOutcome {
+  return { ...outcome, result } as RunOutcome;
+}
+
+export function withoutResult(outcome: RunOutcome, why: string): RunOutcome {
+  return { ...outcome, ...noteOf(`the result could not be kept: ${why}`) } as RunOutcome;
+}
+
+/** Every UTF-16 unit takes one to three bytes: short texts need no counting. */
+function isLarger(text: string, bytesMax: number): boolean {
+  return text.length * 3 > bytesMax && Buffer.byteLength(text) > bytesMax;
+}
+
 /** As JSON text, without line breaks. */
-function resultOf(value: unknown, mask: SecretMask | undefined): { result?: string } {
+function resultOf(value: unknown, { mask, resultBytesMax = 0 }: ResultLimits): { result?: string } {
   let text: string | undefined;
   try {
     text = JSON.stringify(value);
@@ -85,9 +110,8 @@ function resultOf(value: unknown, mask: SecretMask | undefined): { result?: stri
     // A number may be a secret, and what stands for it is none.
     if (!isJson(text)) return noteOf('the result held a secret that could not be masked, and was not kept');
   }
-  // Every UTF-16 unit takes one to three bytes: short texts need no counting.
-  if (text.length * 3 > RESULT_BYTES_MAX && Buffer.byteLength(text) > RESULT_BYTES_MAX)
-    return noteOf(`the result is larger than ${RESULT_BYTES_MAX} bytes and was not kept`);
+  const bytesMax = Math.max(RESULT_BYTES_MAX, resultBytesMax);
+  if (isLarger(text, bytesMax)) return noteOf(`the result is larger than ${bytesMax} bytes and was not kept`);
   return { result: text.includes('\\u') ? text.replace(NOT_STORABLE, REPLACED) : text };
 }
 

@@ -42,8 +42,18 @@ export interface RunChannel {
    * have sent others to another server; left out: they come in order.
    */
   saveCheckpoint(run: HeldRun, value: string, sequence?: number): Promise<void>;
+  /** Left out: nobody takes them. */
+  readonly results?: LargeResults;
   /** Nothing more is written for this handing-out. Resolves when its output is kept or given up: then its outcome may be reported. */
   close(run: HeldRun): Promise<void> | undefined;
+}
+
+/** Results that are too large for an outcome. */
+export interface LargeResults {
+  /** Of one result; 0: none is taken now. */
+  readonly bytesMax: number;
+  /** Answers the JSON text that stands for it in the outcome, when it is kept. */
+  save(run: HeldRun, bytes: Uint8Array): Promise<string>;
 }
 
 /** For tests and engines that keep nothing of what their runs say. */

@@ -11,7 +11,7 @@ import {
   type RunUsage,
 } from '@carillon/domain';
 import { HandlerError, type RunCheckpoint, type RunContext, type RunLog } from './handler.ts';
-import { type RunChannel, SILENT_CHANNEL } from './run-channel.ts';
+import { type LargeResults, type RunChannel, SILENT_CHANNEL } from './run-channel.ts';
 import { RunVoice } from './run-voice.ts';
 import { SecretMask } from './secret-mask.ts';
 import type { RunTrust } from './worker-trust.ts';
@@ -106,6 +106,14 @@ export class RunInProgress implements RunContext {
   get mask(): SecretMask | undefined {
     if (this.run.secrets) this.#mask ??= SecretMask.of(this.run.secrets);
     return this.#mask;
+  }
+
+  get results(): LargeResults | undefined {
+    return this.#options.channel?.results;
+  }
+
+  get resultBytesMax(): number {
+    return this.results?.bytesMax ?? 0;
   }
 
   /** It and `progress` are getters, so that a handler may take them out of the run. */

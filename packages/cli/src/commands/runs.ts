@@ -94,6 +94,16 @@ export const runCommands: readonly CommandSpec[] = [
     ],
     run: ({ args: [id = ''], options, cli }) => showRunLog(cli, id, options),
   }),
+  command('runs result', 'Print what the handler of a run answered', {
+    arguments: [RUN_ID],
+    details: 'As JSON, also where it is too large to be shown with the run.',
+    examples: [`carillon runs result ${RUN} > result.json`],
+    async run({ args: [id = ''], cli }) {
+      const client = await cli.client();
+      cli.out.raw(JSON.stringify(await client.runs.result(id), null, 2));
+      return EXIT.ok;
+    },
+  }),
   eachIdCommand('runs cancel', 'Stop runs', {
     details: 'One that is running is asked to stop; one that waits is cancelled at once.',
     arguments: [{ ...RUN_ID, name: '<run...>', description: 'Ids of runs, or keys or names of jobs' }],
@@ -178,7 +188,7 @@ function runFacts(run: RunWithAttempts, { job, worker }: AboutRun, out: Output):
     ['asked for because', run.request_reason],
     ['input', run.input === null ? null : JSON.stringify(run.input)],
     ['error', run.error_message],
-    ['result', run.result === null ? null : JSON.stringify(run.result, null, 2)],
+    ['result', resultText(run)],
     ['late report', run.late_report],
   ];
 }
@@ -214,6 +224,11 @@ function progressText({ progress }: Pick<Run, 'progress'>): string | null {
 
 function memoryText({ peak_memory_bytes: bytes }: RunWithAttempts): string | null {
   return bytes === null ? null : `at most ${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+}
+
+function resultText({ result, result_size: bytes, run_id: id }: Run): string | null {
+  if (bytes !== null) return `${bytes} bytes: carillon runs result ${id}`;
+  return result === null ? null : JSON.stringify(result, null, 2);
 }
 
 function checkpointText({ checkpoint }: RunWithAttempts, out: Output): string | null {

@@ -311,6 +311,7 @@ export type ErrorCode =
   | 'job_not_found'
   | 'run_not_found'
   | 'checkpoint_not_found'
+  | 'result_not_found'
   | 'dead_letter_not_found'
   | 'worker_not_found'
   | 'method_not_allowed'
@@ -610,8 +611,12 @@ export interface Run {
   readonly scheduled_at: string;
   /** Why it was skipped, or what it waits for. */
   readonly reason: string | null;
-  /** What the handler answered. */
+  /** What the handler answered; null when it is too large, and result_url names where it is read. */
   readonly result: unknown;
+  /** Bytes of a result that is read at result_url. */
+  readonly result_size: number | null;
+  /** Where a result of more than 64 KiB is read. */
+  readonly result_url: string | null;
   /** A skipped range stands for several. */
   readonly occurrences: number;
   readonly job_version: number;
@@ -717,6 +722,10 @@ export interface ShortRun {
   readonly reason: string | null;
   /** What the handler answered; only with include=result. */
   readonly result?: unknown | undefined;
+  /** Bytes of a result that is read at result_url. */
+  readonly result_size?: number | null | undefined;
+  /** Where a result of more than 64 KiB is read. */
+  readonly result_url?: string | null | undefined;
   /** A skipped range stands for several. */
   readonly occurrences: number;
   readonly job_version: number;

@@ -38,6 +38,11 @@ export class Runs extends Resource {
     return this.read(path`/runs/${runId}/checkpoint`, options);
   }
 
+  /** What the handler answered, however large it is. */
+  result(runId: string, options: CallOptions = {}): Promise<unknown> {
+    return this.read(path`/runs/${runId}/result`, options);
+  }
+
   cancel(runId: string, options: CallOptions = {}): Promise<RunCancelled> {
     return this.send('POST', path`/runs/${runId}/cancel`, options);
   }

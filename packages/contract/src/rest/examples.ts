@@ -53,6 +53,8 @@ const run: RunView = {
   scheduled_at: '2030-01-02T08:00:00.000Z',
   reason: null,
   result: { status: 200 },
+  result_size: null,
+  result_url: null,
   occurrences: 1,
   job_version: 1,
   late_report: null,
@@ -66,7 +68,7 @@ const run: RunView = {
   executor_id: 'worker-7',
 };
 const { payload: _payload, ...listedJob } = job;
-const { result: _result, ...shortRun } = run;
+const { result: _result, result_size: _size, result_url: _url, ...shortRun } = run;
 const listedRun = { ...shortRun, job_name: job.name, namespace: 'default', user_id: 'u003', handler: 'http' };
 
 const deadLetter: DeadLetterView = {

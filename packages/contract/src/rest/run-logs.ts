@@ -110,6 +110,11 @@ export function logMessage(message: LogMessage): string {
   }
 }
 
+/** Where a large result of a run is read. */
+export function resultUrlOf(runId: string): string {
+  return `/api/runs/${runId}/result`;
+}
+
 /** Where the log of a run is read. */
 export function logUrlOf(runId: string): string {
   return `/api/runs/${runId}/logs`;

@@ -1,7 +1,8 @@
 /** What became of a run, line by line: when it was handed to whom, started, ended, and with what. */
-import { isFinal, type RunFacts } from '@carillon/domain';
+import { isFinal, type RunFacts, readStoredResult } from '@carillon/domain';
 import { z } from 'zod';
 import { deprecated, instant, instantText } from './answer.ts';
+import { resultUrlOf } from './run-logs.ts';
 
 /** Of a result in a line of a log. */
 const RESULT_LENGTH_MAX = 500;
@@ -48,7 +49,9 @@ function linesOf(run: RunFacts): LogLine[] {
   const took = startedAtMs === undefined ? '' : ` after ${Math.max(0, endMs - startedAtMs) / 1_000} s`;
   say(endMs, `attempt ${run.attempt} ended: ${status}${took}`);
   if (run.error !== undefined) say(endMs, `error: ${run.error}`);
-  if (run.result !== undefined) say(endMs, `result: ${excerpt(run.result)}`);
+  const stored = readStoredResult(run.result);
+  if (stored) say(endMs, `result: ${stored.bytes} bytes, read at ${resultUrlOf(run.runId)}`);
+  else if (run.result !== undefined) say(endMs, `result: ${excerpt(run.result)}`);
   return lines;
 }
 

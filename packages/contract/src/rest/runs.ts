@@ -11,13 +11,14 @@ import {
   RUN_STATUSES,
   type RunFacts,
   type RunId,
+  readStoredResult,
   refuseValue,
   type WorkerId,
 } from '@carillon/domain';
 import { z } from 'zod';
 import { answerOf, deprecated, instant, instantText, jsonValue } from './answer.ts';
 import { filterShape, toSelection } from './filter-schemas.ts';
-import { logUrlOf } from './run-logs.ts';
+import { logUrlOf, resultUrlOf } from './run-logs.ts';
 import { checkpointFactsAnswer, progressAnswer, progressView } from './run-state.ts';
 import type { Shape } from './shape.ts';
 import {
@@ -178,7 +179,22 @@ export const { answer: runAnswer, view: runView } = answerOf<RunFacts>('Run')({
     z.string().nullable().describe('Why it was skipped, or what it waits for.'),
     (run) => run.reason ?? null,
   ],
-  result: [z.unknown().describe('What the handler answered.'), (run) => jsonValue(run.result)],
+  result: [
+    z
+      .unknown()
+      .describe(
+        'What the handler answered; null when it is too large, and result_url names where it is read.',
+      ),
+    (run) => (readStoredResult(run.result) ? null : jsonValue(run.result)),
+  ],
+  result_size: [
+    z.int().nullable().describe('Bytes of a result that is read at result_url.'),
+    (run) => readStoredResult(run.result)?.bytes ?? null,
+  ],
+  result_url: [
+    z.string().nullable().describe('Where a result of more than 64 KiB is read.'),
+    (run) => (readStoredResult(run.result) ? resultUrlOf(run.runId) : null),
+  ],
   occurrences: [z.int().describe('A skipped range stands for several.'), (run) => run.occurrences],
   job_version: [z.int(), (run) => run.jobVersion],
   late_report: [z.string().nullable(), (run) => run.lateReport ?? null],
@@ -209,7 +225,11 @@ export const { answer: runAnswer, view: runView } = answerOf<RunFacts>('Run')({
 
 /** Results are left out of lists, unless they are asked for. */
 export const shortRunAnswer = runAnswer
-  .extend({ result: z.unknown().optional().describe('What the handler answered; only with include=result.') })
+  .extend({
+    result: z.unknown().optional().describe('What the handler answered; only with include=result.'),
+    result_size: runAnswer.shape.result_size.optional(),
+    result_url: runAnswer.shape.result_url.optional(),
+  })
   .meta({ id: 'ShortRun' });
 
 export const listedRunAnswer = shortRunAnswer
@@ -222,8 +242,8 @@ export const listedRunAnswer = shortRunAnswer
   .meta({ id: 'ListedRun' });
 
 export function shortRunView(run: RunFacts, { results }: { readonly results: boolean }) {
-  const { result, ...view } = runView(run);
-  return results ? { ...view, result } : view;
+  const { result, result_size, result_url, ...view } = runView(run);
+  return results ? { ...view, result, result_size, result_url } : view;
 }
 
 type JobOfRun = Pick<Job, 'name' | 'namespace' | 'userId' | 'handler'>;

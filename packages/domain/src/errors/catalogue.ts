@@ -141,6 +141,10 @@ export const CATALOGUE = {
     status: 404,
     fix: 'No attempt of the run has saved one, or the run has ended: read the run with GET /api/runs/{id}.',
   },
+  result_not_found: {
+    status: 404,
+    fix: 'The run has not ended, its handler answered nothing, or the result is not kept any more: read the run with GET /api/runs/{id}.',
+  },
   dead_letter_not_found: { status: 404, fix: 'Check the id; list dead letters with GET /api/dead-letters.' },
   worker_not_found: { status: 404, fix: 'Check the id; list workers with GET /api/workers.' },
   method_not_allowed: { status: 405, fix: 'Use one of the methods named in the header Allow.' },

@@ -222,6 +222,9 @@ export const configSchema = z.strictObject({
           'Folder that all servers share, for what runs write. Left out: logs in the data folder, each server its own.',
         ),
       retention_days: integer(1, 36_500).default(30).describe('Days that what runs wrote is kept.'),
+      result_max_mb: integer(1, 1_024)
+        .default(64)
+        .describe('MiB that one result may have. Those above 64 KiB are kept beside the logs.'),
       s3: z
         .strictObject({
           bucket: z

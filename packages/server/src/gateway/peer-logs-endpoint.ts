@@ -19,6 +19,7 @@ export interface PeerLogsEndpointOptions {
 const READ_BYTES_MAX = 256 * 1_024;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const RUN_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const PART = /^(\d{1,10})\.(log|result)$/;
 const NUMBER = /^\d{1,15}$/;
 
 export function peerLogsEndpoint(
@@ -62,9 +63,11 @@ export function peerLogsEndpoint(
 type Named = Readonly<Record<string, string | undefined>>;
 
 function keyOf(params: unknown): LogKey {
-  const { day = '', runId = '', epoch } = params as Named;
-  if (!DAY.test(day) || !RUN_ID.test(runId)) throw new Refusal('route_not_found', 'There is no such log.');
-  return { day, runId: runId as RunId, epoch: numberIn(epoch) };
+  const { day = '', runId = '', epoch: name = '' } = params as Named;
+  const [, epoch, part] = PART.exec(name) ?? [];
+  if (!DAY.test(day) || !RUN_ID.test(runId) || epoch === undefined)
+    throw new Refusal('route_not_found', 'There is no such log.');
+  return { day, runId: runId as RunId, epoch: Number(epoch), ...(part === 'result' ? { part } : {}) };
 }
 
 function numberIn(text: string | undefined): number {

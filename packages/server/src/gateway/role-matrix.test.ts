@@ -104,6 +104,10 @@ const ENTRIES: Record<string, Entry> = {
     ask: (scene) => ({ url: `/runs/${scene.deadRunId}/checkpoint` }),
     ...here('runs.read', 'payloads.read'),
   },
+  'GET /runs/{id}/result': {
+    ask: (scene) => ({ url: `/runs/${scene.finishedRunId}/result` }),
+    ...here('runs.read', 'payloads.read'),
+  },
   'GET /runs/{id}/logs as text': {
     ask: (scene) => ({ url: `/runs/${scene.finishedRunId}/logs`, headers: { accept: 'text/plain' } }),
     ...here('logs.read'),

@@ -37,6 +37,19 @@ export function describeLogStore(name: string, make: () => Promise<LogStore>): v
       expect(await read(log, 0, 10, 4)).toBe('');
     });
 
+    it('a result is apart from the log of its attempt', async () => {
+      const log = newLog();
+      const result: LogKey = { ...log, part: 'result' };
+      await write(log, { offset: 0 }, 'one\n');
+      expect(await store.segments(result)).toEqual([]);
+      await write(result, { offset: 0 }, '[1,');
+      await write(result, { offset: 3 }, '2]');
+      expect(await read(result)).toBe('[1,2]');
+      expect(await read(log)).toBe('one\n');
+      expect(await store.segments(result)).toEqual([{ start: 0, bytes: 5 }]);
+      expect(await store.segments(log)).toEqual([{ start: 0, bytes: 4 }]);
+    });
+
     it('the same written again changes nothing', async () => {
       const log = newLog();
       await write(log, { offset: 0 }, 'one\n');

@@ -1,6 +1,7 @@
 /**
- * Logs as files: `<folder>/<day>/<run>/<epoch>.log` is the beginning of an attempt, `<epoch>.<start>.log` a later segment; in a folder
- * that servers share, `<epoch>-<server>` stands for the epoch. Files and folders are their owner's alone, and no link is followed: scripts of other users may run beside this server.
+ * Logs as files: `<folder>/<day>/<run>/<epoch>.log` is the beginning of an attempt, `<epoch>.<start>.log` a later segment, and
+ * `<epoch>.result` a large result; in a folder that servers share, `<epoch>-<server>` stands for the epoch. Files and folders are their
+ * owner's alone, and no link is followed: scripts of other users may run beside this server.
  */
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -11,7 +12,7 @@ const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const PRIVATE = { mode: 0o700 };
 const FILE_MODE = 0o600;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
-const FILE = /^([^.]+)(?:\.(\d+))?\.log$/;
+const FILE = /^([^.]+)(?:\.(\d+))?\.(log|result)$/;
 /** Folders of runs that one step of the retention removes. */
 const DROPPED_MAX = 500;
 
@@ -64,8 +65,8 @@ export class FilesLogStore implements LogStore {
   async segments(log: LogKey): Promise<LogSegment[]> {
     const found = await this.#inRun(log, async (run) => {
       const starts = (await run.entries()).flatMap(({ name }) => {
-        const [, begin, start = '0'] = FILE.exec(name) ?? [];
-        return begin === nameOf(log) ? [Number(start)] : [];
+        const [, begin, start = '0', part] = FILE.exec(name) ?? [];
+        return begin === nameOf(log) && part === partOf(log) ? [Number(start)] : [];
       });
       return Promise.all(
         starts.map(async (start) => {
@@ -129,11 +130,16 @@ export class FilesLogStore implements LogStore {
 }
 
 function fileOf(log: LogKey, segment: number): string {
-  return segment === 0 ? `${nameOf(log)}.log` : `${nameOf(log)}.${segment}.log`;
+  const part = partOf(log);
+  return segment === 0 ? `${nameOf(log)}.${part}` : `${nameOf(log)}.${segment}.${part}`;
 }
 
 function nameOf({ epoch, writer }: LogKey): string {
   return writer === undefined ? String(epoch) : `${epoch}-${writer}`;
+}
+
+function partOf({ part = 'log' }: LogKey): string {
+  return part;
 }
 
 async function openFile(folder: OpenFolder, name: string, flags: number): Promise<FileHandle> {

@@ -5,7 +5,7 @@
  */
 import type { NodeId, RunId } from '@carillon/domain';
 
-/** One attempt. The day is that of its first output, in UTC, such as 2030-01-31: retention goes by it. */
+/** One attempt, or its result where that is too large for the database. The day is that of its first output, in UTC, such as 2030-01-31: retention goes by it. */
 export interface LogKey {
   readonly day: string;
   readonly runId: RunId;
@@ -14,6 +14,8 @@ export interface LogKey {
    * In a store that all servers write to: which of them did. Each writes a log of its own, so that one that stood still overwrites nothing.
    */
   readonly writer?: NodeId | undefined;
+  /** Left out: the log. */
+  readonly part?: 'log' | 'result';
 }
 
 export interface LogSegment {

@@ -72,6 +72,6 @@ export class MemoryLogStore implements LogStore {
   }
 }
 
-function nameOf({ day, runId, epoch, writer }: LogKey): string {
-  return `${day}/${runId}/${epoch}/${writer ?? ''}`;
+function nameOf({ day, runId, epoch, writer, part = 'log' }: LogKey): string {
+  return `${day}/${runId}/${epoch}/${writer ?? ''}.${part}`;
 }

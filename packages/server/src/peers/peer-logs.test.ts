@@ -91,7 +91,7 @@ async function program(answer: string | undefined): Promise<string> {
 
 describe.each([false, true])('under TLS: %s, a server', (tls) => {
   test('reads the log that another one has, in the parts that it asks for', async () => {
-    const { peers } = await owner({ tls });
+    const { peers, store } = await owner({ tls });
     const { logs } = await reader();
     const source = await logs.of(peers.nodeId);
     expect(await source?.segments(LOG)).toEqual([
@@ -104,6 +104,10 @@ describe.each([false, true])('under TLS: %s, a server', (tls) => {
     expect(await read(1_000, 1_028, 100)).toBe('aa');
     expect(await read(0, 10, 100)).toBe('');
     expect(await source?.segments({ ...LOG, epoch: 2 })).toEqual([]);
+    const result = { ...LOG, part: 'result' } as const;
+    expect(await source?.segments(result)).toEqual([]);
+    await store.write(result, { segment: 0, offset: 0 }, Buffer.from('[1]'));
+    expect(String(await source?.read(result, { segment: 0, from: 0, bytesMax: 10 }))).toBe('[1]');
   });
 
   test('finds the one of several addresses that leads there', async () => {
@@ -190,7 +194,7 @@ describe('a server that cannot be asked', () => {
 });
 
 describe('the address for servers', () => {
-  const PATH = `${PEER_LOGS_PATH}/${LOG.day}/${LOG.runId}/1`;
+  const PATH = `${PEER_LOGS_PATH}/${LOG.day}/${LOG.runId}/1.log`;
 
   async function ask(address: string, path: string, authorization?: string, method = 'GET') {
     const answer = await fetch(`${address}${path}`, {
@@ -244,6 +248,8 @@ describe('the address for servers', () => {
     const { peers } = await reader();
     const paths = [
       `${PEER_LOGS_PATH}/2030-01-01/${LOG.runId}/x`,
+      `${PEER_LOGS_PATH}/2030-01-01/${LOG.runId}/1`,
+      `${PEER_LOGS_PATH}/2030-01-01/${LOG.runId}/1.key`,
       `${PEER_LOGS_PATH}/2030-01-01/..%2f..%2fadmin.key/1`,
       `${PEER_LOGS_PATH}/..%2f/${LOG.runId}/1`,
       `${PATH}/0`,

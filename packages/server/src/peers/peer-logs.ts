@@ -121,8 +121,8 @@ export class PeerLogs {
   }
 }
 
-function pathOf({ day, runId, epoch }: LogKey): string {
-  return `${PEER_LOGS_PATH}/${day}/${runId}/${epoch}`;
+function pathOf({ day, runId, epoch, part = 'log' }: LogKey): string {
+  return `${PEER_LOGS_PATH}/${day}/${runId}/${epoch}.${part}`;
 }
 
 function segmentsIn(body: Buffer): LogSegment[] {

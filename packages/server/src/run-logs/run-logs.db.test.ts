@@ -41,6 +41,7 @@ describeEachPostgres('the logs of runs', (postgres) => {
       },
     ],
     ['silent', () => undefined],
+    ['large', ({ payload }) => ({ text: 'é"'.repeat(Number(payload.count)) })],
   ]);
 
   beforeAll(async () => {
@@ -135,6 +136,49 @@ describeEachPostgres('the logs of runs', (postgres) => {
     await ended(client, silent);
     expect(await client.runs.logText(silent)).toMatch(/^# attempt 1, [^\n]*\n$/);
     expect(await client.runs.logText(silent, { attempt: 1 })).toBe('');
+  });
+
+  it('are beside results that are too large for the database, which every server answers', async () => {
+    const one = await start('results', { logs: { result_max_mb: 1 } });
+    const other = await start('beside results', { roles: ['gateway'] });
+    const runId = await begin(one, { count: 100_000 }, 'large');
+    await ended(one, runId);
+    const expected = { text: 'é"'.repeat(100_000) };
+    const bytes = Buffer.byteLength(JSON.stringify(expected));
+    const facts = { result: null, result_size: bytes, result_url: `/api/runs/${runId}/result` };
+    expect(await other.runs.get(runId)).toMatchObject({ status: 'SUCCESS', ...facts });
+    for (const client of [one, other]) expect(await client.runs.result(runId)).toEqual(expected);
+    const [listed] = (await other.runs.list({ include: ['result'], limit: 1 }).page()).items;
+    expect(listed).toMatchObject(facts);
+    expect((await other.runs.list({ limit: 1 }).page()).items[0]).not.toHaveProperty('result_size');
+    expect((await one.runs.logs(runId)).logs.at(-1)?.message).toBe(
+      `result: ${bytes} bytes, read at /api/runs/${runId}/result`,
+    );
+    const [day] = await readdir(join(folder, 'results', 'logs'));
+    expect(await readdir(join(folder, 'results', 'logs', day!, runId))).toEqual(['1.result']);
+
+    const small = await begin(one, { count: 10 }, 'large');
+    await ended(one, small);
+    expect(await other.runs.get(small)).toMatchObject({ result_size: null, result_url: null });
+    expect(await other.runs.result(small)).toEqual({ text: 'é"'.repeat(10) });
+    const huge = await begin(one, { count: 1_000_000 }, 'large');
+    await ended(one, huge);
+    expect(await one.runs.result(huge)).toEqual({
+      note: 'the result is larger than 1048576 bytes and was not kept',
+    });
+    const none = await begin(one, {}, 'silent');
+    await ended(one, none);
+    await expect(one.runs.result(none)).rejects.toMatchObject({ code: 'result_not_found', status: 404 });
+
+    // Their files are gone, as after their retention.
+    await rm(join(folder, 'results', 'logs', day!, runId), { recursive: true });
+    await expect(other.runs.result(runId)).rejects.toMatchObject({ code: 'result_not_found' });
+    await running.at(-2)!.stop();
+    await eventually(
+      () => expect(other.runs.result(runId)).rejects.toMatchObject({ code: 'log_elsewhere' }),
+      SOON,
+    );
+    running.splice(-2, 1);
   });
 
   it('in a folder that cannot be made keep the server from starting, with a sentence', async () => {

@@ -1,6 +1,7 @@
 /** What runs have written, read from wherever it is kept: as lines, or as text of which any part can be read. */
-import { type NodeId, Refusal, type RunId } from '@carillon/domain';
+import { type NodeId, Refusal, type RunId, type StoredResult } from '@carillon/domain';
 import { type LogKey, type LogSegment, type LogStore, LogStoreUnavailable } from '../log-store/log-store.ts';
+import { resultKey } from '../run-results/stored-results.ts';
 import type { RunLogRecord, RunLogStore } from '../storage/run-log-store.ts';
 
 export type LoggedStream = 'stdout' | 'stderr' | 'system';
@@ -142,13 +143,31 @@ export class RunLogs {
     return parts;
   }
 
+  /** A result that is too large for the database. Refuses where it cannot be read, or is not kept any more. */
+  async result(run: Pick<LogKey, 'runId' | 'epoch'>, stored: StoredResult): Promise<LogPart> {
+    const { bytes, server } = stored;
+    const key = resultKey(run, stored);
+    const where = `The result of the run ${run.runId} is in a folder of the server ${server}`;
+    const refuse = (why: string, cause?: unknown) =>
+      new Refusal('log_elsewhere', `${where}, which ${why}.`, { cause });
+    const source = await this.#sourceOf({ nodeId: server as NodeId | undefined });
+    if (!source) throw refuse('has not said where it is reached');
+    const segments = await source.segments(key).catch((error: unknown) => {
+      if (!(error instanceof LogOutOfReach)) throw error;
+      throw refuse(`cannot be asked now (${error.why})`, error);
+    });
+    if (segments[0]?.bytes !== bytes)
+      throw new Refusal('result_not_found', `The result of the run ${run.runId} is not kept any more.`);
+    return { bytes, read: (from, bytesMax) => source.read(key, { segment: 0, from, bytesMax }) };
+  }
+
   async #requireSource(record: RunLogRecord): Promise<LogSource> {
     const source = await this.#sourceOf(record);
     if (source) return source;
     throw new LogOutOfReach(record.nodeId!, 'it has not said where it is reached');
   }
 
-  async #sourceOf({ nodeId }: RunLogRecord): Promise<LogSource | undefined> {
+  async #sourceOf({ nodeId }: Pick<RunLogRecord, 'nodeId'>): Promise<LogSource | undefined> {
     const { store, peer } = this.#options;
     if (nodeId === undefined || nodeId === this.#options.nodeId) return refusing(store);
     return peer?.(nodeId);

@@ -6,11 +6,14 @@ import { create } from '@bufbuild/protobuf';
 import { CHECKPOINT_BYTES_MAX, PROGRESS_MESSAGE_LENGTH_MAX, RUN_ERRORS } from '@carillon/domain';
 import type { Clock, Log } from '@carillon/foundation';
 import { type HeldRun, type OutputStream, protocol as P, type RunChannel } from '@carillon/worker';
+import { RESULT_PART_BYTES_MAX, type StoredResults } from '../run-results/stored-results.ts';
 import { ProtocolBroken } from './read-hello.ts';
 import { type RemoteLeases, within } from './remote-leases.ts';
 
 export interface RemoteVoiceOptions {
   readonly channel: RunChannel;
+  /** Left out: results that are too large for an outcome are not taken. */
+  readonly results?: Pick<StoredResults, 'savePart'> | undefined;
   readonly leases: RemoteLeases;
   readonly frames: P.FrameQueue<P.SessionResponse>;
   readonly clock: Clock;
@@ -41,14 +44,22 @@ export class RemoteVoice {
   }
 
   /** Resolves when the next message may be read. */
-  async hear({ outputs, progress, checkpoints }: P.SessionRequest): Promise<void> {
+  async hear({ outputs, progress, checkpoints, resultParts }: P.SessionRequest): Promise<void> {
     for (const output of outputs) this.#output(output);
     for (const each of progress) this.#progress(each);
-    for (const checkpoint of checkpoints) {
-      while (this.#saving.size >= SAVING_MAX) await Promise.race(this.#saving);
-      const saving = this.#save(checkpoint).then(() => void this.#saving.delete(saving));
-      this.#saving.add(saving);
+    for (const checkpoint of checkpoints) await this.#start(() => this.#save(checkpoint));
+    for (const part of resultParts) {
+      if (part.bytes.length > RESULT_PART_BYTES_MAX)
+        throw new ProtocolBroken('a part of a result is too large');
+      await this.#start(() => this.#savePart(part));
     }
+  }
+
+  /** Resolves when it is under way. */
+  async #start(save: () => Promise<void>): Promise<void> {
+    while (this.#saving.size >= SAVING_MAX) await Promise.race(this.#saving);
+    const saving = save().then(() => void this.#saving.delete(saving));
+    this.#saving.add(saving);
   }
 
   #output(output: P.Output): void {
@@ -124,6 +135,24 @@ export class RemoteVoice {
     this.#options.frames.put(P.URGENCY.work, error?.length ?? 0, (frame) =>
       frame.checkpointAnswers.push(answer),
     );
+  }
+
+  /** Masked by the worker: a part may hold half a secret. */
+  async #savePart(part: P.ResultPart): Promise<void> {
+    const { sequence, bytes } = part;
+    const run = this.#options.leases.speaks(part);
+    const { results, frames, log } = this.#options;
+    let [error, stored]: [string, string | undefined] = ['', undefined];
+    try {
+      if (!run) throw new Error(NOT_HELD);
+      const [offset, bytesTotal] = [Number(part.offset), Number(part.bytesTotal)];
+      stored = await results?.savePart(run, { offset, bytes, bytesTotal });
+    } catch (failure) {
+      log.debug({ err: failure }, 'a part of a result could not be kept');
+      error = failure instanceof Error ? failure.message : String(failure);
+    }
+    const answer = create(P.ResultPartAnswerSchema, { sequence, error, stored: stored ?? '' });
+    frames.put(P.URGENCY.work, error.length, (frame) => frame.resultPartAnswers.push(answer));
   }
 
   async #saved(checkpoint: P.Checkpoint): Promise<string | undefined> {

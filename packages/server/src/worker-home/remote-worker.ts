@@ -13,6 +13,7 @@ import {
   type RunChannel,
   type RunReport,
 } from '@carillon/worker';
+import type { StoredResults } from '../run-results/stored-results.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore, UnreceivedRun } from '../storage/member-store.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
@@ -41,6 +42,7 @@ export interface RemoteWorkerOptions {
   readonly reports: RunReports;
   readonly link: Pick<LocalWorkers, 'freed'>;
   readonly channel: RunChannel;
+  readonly results?: Pick<StoredResults, 'savePart'> | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -235,9 +237,9 @@ export class RemoteWorker implements LocalWorker {
 
   /** Everything but the hello and the beat, which are the session's. */
   async receive(message: P.SessionRequest): Promise<void> {
-    const { ended, started, checkpoints, outputs, progress, slotsFreed, offer } = message;
+    const { ended, started, checkpoints, outputs, progress, resultParts, slotsFreed, offer } = message;
     if (offer) this.#offer(offer);
-    const about = [...ended, ...started, ...checkpoints, ...outputs, ...progress];
+    const about = [...ended, ...started, ...checkpoints, ...outputs, ...progress, ...resultParts];
     if (about.length > 0) await this.#leases.find(about.map(({ leaseId }) => leaseId));
     this.#show(started);
     await this.#voice.hear(message);

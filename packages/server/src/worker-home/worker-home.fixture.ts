@@ -28,6 +28,7 @@ import { createListener } from '../gateway/listener/create-listener.ts';
 import { closeConnections } from '../gateway/listener/open-connections.ts';
 import { mountRpc } from '../gateway/rpc/mount-rpc.ts';
 import { workerMethods } from '../gateway/rpc/worker-methods.ts';
+import type { StoredResults } from '../run-results/stored-results.ts';
 import { MemorySignalBus } from '../signal-bus/memory-signal-bus.ts';
 import { newId } from '../storage/conformance/sample-job.ts';
 import { BASE_MS } from '../storage/conformance/storage-under-test.ts';
@@ -47,6 +48,12 @@ export const SILENT_MS = 5_000;
 
 const startedAt = systemClock.monotonic();
 const clock: Clock = { ...systemClock, now: () => BASE_MS + Math.round(systemClock.monotonic() - startedAt) };
+
+interface FixtureOptions {
+  readonly channel?: RunChannel;
+  readonly silentMs?: number;
+  readonly results?: StoredResults;
+}
 
 export class WorkerHomeFixture {
   readonly clock = clock;
@@ -70,20 +77,16 @@ export class WorkerHomeFixture {
   readonly described: OfferedParameters[] = [];
   readonly #channel: RunChannel;
   readonly #silentMs: number;
+  readonly #results: StoredResults | undefined;
   readonly #undo: (() => Promise<unknown>)[] = [];
 
-  constructor({
-    channel = SILENT_CHANNEL,
-    silentMs = SILENT_MS,
-  }: {
-    channel?: RunChannel;
-    silentMs?: number;
-  } = {}) {
-    this.#channel = channel;
+  constructor({ channel = SILENT_CHANNEL, silentMs = SILENT_MS, results }: FixtureOptions = {}) {
+    this.#channel = results ? { ...channel, results } : channel;
     this.#silentMs = silentMs;
+    this.#results = results;
   }
 
-  static async open(options: { channel?: RunChannel; silentMs?: number } = {}): Promise<WorkerHomeFixture> {
+  static async open(options: FixtureOptions = {}): Promise<WorkerHomeFixture> {
     const fixture = new WorkerHomeFixture(options);
     await fixture.world.prepare();
     return fixture;
@@ -172,6 +175,7 @@ export class WorkerHomeFixture {
     return {
       ...{ ...this.common, members: this.members.port, leases: this.leases.port, reports: this.reports },
       ...{ link: this.link, signals: this.signals, channel: this.#channel, silentMs: this.#silentMs },
+      results: this.#results,
     };
   }
 

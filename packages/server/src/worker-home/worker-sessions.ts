@@ -6,6 +6,7 @@ import { create } from '@bufbuild/protobuf';
 import { type NodeId, Refusal, type WorkerId } from '@carillon/domain';
 import { type Clock, type Log, type Random, type Service, sleep } from '@carillon/foundation';
 import { protocol as P, type RunChannel } from '@carillon/worker';
+import type { StoredResults } from '../run-results/stored-results.ts';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
@@ -25,6 +26,8 @@ export interface WorkerSessionsOptions {
   readonly link: LocalWorkers;
   readonly signals: SignalBus;
   readonly channel: RunChannel;
+  /** Left out: results that are too large for an outcome are not taken. */
+  readonly results?: Pick<StoredResults, 'savePart' | 'bytesMax'> | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -271,6 +274,7 @@ export class WorkerSessions implements Service {
       frame.welcome = create(P.WelcomeSchema, {
         ...{ protocol: P.PROTOCOL, workerId, beatMs, trustMs, unknownLeases, draining },
         outputWindow: OUTPUT_WINDOW,
+        resultBytesMax: BigInt(this.#options.results?.bytesMax ?? 0),
       });
       if (isBuried) frame.beatAnswer = create(P.BeatAnswerSchema, { buried: true, draining });
       // Runs follow the welcome, and never share its message.

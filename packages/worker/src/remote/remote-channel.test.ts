@@ -49,7 +49,7 @@ const textOf = (outputs: readonly Output[]) =>
 
 function connect(window = WINDOW): Stream {
   const stream = new Stream();
-  channel.attach(stream.frames, window);
+  channel.attach(stream.frames, { window, resultBytesMax: 0 });
   return stream;
 }
 

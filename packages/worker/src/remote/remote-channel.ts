@@ -15,6 +15,7 @@ import {
   URGENCY,
 } from '../protocol/index.ts';
 import type { HeldRun, OutputChunk, Progress, RunChannel } from '../run-channel.ts';
+import { RemoteResults } from './remote-results.ts';
 import { CHUNK_BYTES, CHUNK_BYTES_MAX, WaitingOutput } from './waiting-output.ts';
 
 type Frames = FrameQueue<SessionRequest>;
@@ -51,6 +52,7 @@ export class RemoteChannel implements RunChannel {
   readonly #progress = new Map<HeldRun, Progress>();
   readonly #checkpoints = new Map<number, PendingCheckpoint>();
   #sequence = 0;
+  readonly results = new RemoteResults();
 
   constructor({ clock }: { clock: Clock }) {
     this.#clock = clock;
@@ -84,9 +86,10 @@ export class RemoteChannel implements RunChannel {
   }
 
   /** A stream that may be written to. */
-  attach(frames: Frames, window: number): void {
+  attach(frames: Frames, { window, resultBytesMax }: { window: number; resultBytesMax: number }): void {
     this.#frames = frames;
     this.#windowLeft = window;
+    this.results.attach(frames, resultBytesMax);
     this.#isQueued = false;
     for (const [sequence, pending] of this.#checkpoints) this.#sendCheckpoint(sequence, pending);
     if (this.#progress.size > 0) frames.put(URGENCY.output, 0, (frame) => this.#fillProgress(frame));
@@ -96,6 +99,7 @@ export class RemoteChannel implements RunChannel {
   /** The stream broke: nobody knows what of the output on its way has arrived. */
   detach(): void {
     this.#frames = undefined;
+    this.results.detach();
     const runs = new Set(this.#sent.map(({ run }) => run));
     this.#sent = [];
     for (const run of runs) this.#waiting.markFirst(run, this.#mark(MISSING));

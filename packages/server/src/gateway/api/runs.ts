@@ -1,4 +1,5 @@
 /** Runs and the workers that execute them: list, read, stop, run again. */
+import { Readable } from 'node:stream';
 import {
   ALL_RUNS_QUERY,
   checkpointAnswer,
@@ -30,6 +31,7 @@ import {
 import { isFinal, type JsonValue } from '@carillon/domain';
 import { z } from 'zod';
 import type { CancelledRun } from '../../operations/runs.ts';
+import { readParts } from '../../run-logs/run-logs.ts';
 import type { RunPage, RunView } from '../../storage/run-store.ts';
 import { userNamed } from './jobs.ts';
 import {
@@ -40,6 +42,7 @@ import {
   type Reply,
   reading,
   readLimit,
+  restOperation,
   wholeListReply,
 } from './operation.ts';
 
@@ -147,6 +150,32 @@ export function runOperations({ operations }: ApiContext): Operation[] {
         return {
           body: { run_id: id, ...checkpointFactsView(facts), value: JSON.parse(data) as JsonValue },
         };
+      },
+    }),
+
+    restOperation({
+      method: 'GET',
+      path: '/runs/{id}/result',
+      access: ['runs.read', 'payloads.read'],
+      tag: 'runs',
+      summary: 'Read what the handler answered',
+      description: 'The result of the latest attempt, as JSON, however large it is.',
+      subject: 'run',
+      answers: {
+        200: {
+          description: 'The result.',
+          schema: z.unknown().describe('What the handler answered.'),
+          example: { rows: 41_000 },
+        },
+      },
+      handle: async ({ caller, id, request, reply }) => {
+        const result = await operations.getResult(caller, id);
+        reply.type('application/json; charset=utf-8');
+        reply.header('content-disposition', `attachment; filename="run-${id}-result.json"`);
+        if (typeof result === 'string') return { body: Buffer.from(result) };
+        reply.header('content-length', String(result.bytes));
+        if (request.method === 'HEAD') return { body: '' };
+        return { body: Readable.from(readParts([result], { from: 0, bytes: result.bytes })) };
       },
     }),
 

@@ -1,7 +1,8 @@
 /**
  * Logs as objects of an S3-compatible store, which all servers share: `<prefix>/<day>/<run>/<epoch>-<server>/<segment>-<from>-<to>.log`
- * is a part of a segment that this server wrote. An object is never changed: what a name says, its bytes are, so that a request that arrives late harms nothing. Parts
- * may overlap, with the same bytes: a small part is written again with what follows it, and removed after that.
+ * is a part of a segment that this server wrote. An object is never changed: what a name says, its bytes are, so that a request that
+ * arrives late harms nothing. Parts may overlap, with the same bytes: a small part is written again with what follows it, and removed
+ * after that. A large result is the same below `<epoch>.result/`.
  */
 import type { LogKey, LogSegment, LogStore } from '../log-store.ts';
 import { S3Bucket, type S3BucketOptions } from './s3-bucket.ts';
@@ -115,8 +116,9 @@ export class S3LogStore implements LogStore {
     this.#lastParts.clear();
   }
 
-  #folderOf({ day, runId, epoch, writer }: LogKey): string {
-    return `${this.#prefix}/${day}/${runId}/${epoch}${writer === undefined ? '' : `-${writer}`}/`;
+  #folderOf({ day, runId, epoch, writer, part }: LogKey): string {
+    const log = writer === undefined ? String(epoch) : `${epoch}-${writer}`;
+    return `${this.#prefix}/${day}/${runId}/${log}${part === undefined ? '' : `.${part}`}/`;
   }
 
   #nameOf(log: LogKey, segment: number): string {

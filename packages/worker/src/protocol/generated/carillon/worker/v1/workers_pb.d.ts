@@ -99,6 +99,13 @@ export declare type SessionRequest = Message<"carillon.worker.v1.SessionRequest"
    * @generated from field: uint64 slots_freed = 9;
    */
   slotsFreed: bigint;
+
+  /**
+   * Parts of results that are too large for an outcome.
+   *
+   * @generated from field: repeated carillon.worker.v1.ResultPart result_parts = 12;
+   */
+  resultParts: ResultPart[];
 };
 
 /**
@@ -175,6 +182,13 @@ export declare type SessionResponse = Message<"carillon.worker.v1.SessionRespons
    * @generated from field: carillon.worker.v1.Goodbye goodbye = 9;
    */
   goodbye?: Goodbye | undefined;
+
+  /**
+   * What became of parts of results.
+   *
+   * @generated from field: repeated carillon.worker.v1.ResultPartAnswer result_part_answers = 12;
+   */
+  resultPartAnswers: ResultPartAnswer[];
 };
 
 /**
@@ -438,6 +452,13 @@ export declare type Welcome = Message<"carillon.worker.v1.Welcome"> & {
    * @generated from field: bool draining = 7;
    */
   draining: boolean;
+
+  /**
+   * How large a result may be that is sent in parts; 0: this server takes none.
+   *
+   * @generated from field: uint64 result_bytes_max = 8;
+   */
+  resultBytesMax: bigint;
 };
 
 /**
@@ -962,6 +983,103 @@ export declare type CheckpointAnswer = Message<"carillon.worker.v1.CheckpointAns
  * Use `create(CheckpointAnswerSchema)` to create a new message.
  */
 export declare const CheckpointAnswerSchema: GenMessage<CheckpointAnswer>;
+
+/**
+ * A part of a result that is larger than 64 KiB. A worker sends its parts in order, each when the one before is answered, and only then the
+ * end of the run, with `stored` of the last answer as its result. On another stream it begins with the first part again.
+ *
+ * @generated from message carillon.worker.v1.ResultPart
+ */
+export declare type ResultPart = Message<"carillon.worker.v1.ResultPart"> & {
+  /**
+   * Chosen by the worker, named in the answer.
+   *
+   * @generated from field: uint32 sequence = 1;
+   */
+  sequence: number;
+
+  /**
+   * The lease.
+   *
+   * @generated from field: string lease_id = 2;
+   */
+  leaseId: string;
+
+  /**
+   * Of the run in the lease.
+   *
+   * @generated from field: uint32 position = 3;
+   */
+  position: number;
+
+  /**
+   * The run's.
+   *
+   * @generated from field: uint32 epoch = 4;
+   */
+  epoch: number;
+
+  /**
+   * Of the first of these bytes in the result.
+   *
+   * @generated from field: uint64 offset = 5;
+   */
+  offset: bigint;
+
+  /**
+   * At most 256 KiB of the JSON text.
+   *
+   * @generated from field: bytes bytes = 6;
+   */
+  bytes: Uint8Array;
+
+  /**
+   * Of the whole result.
+   *
+   * @generated from field: uint64 bytes_total = 7;
+   */
+  bytesTotal: bigint;
+};
+
+/**
+ * Describes the message carillon.worker.v1.ResultPart.
+ * Use `create(ResultPartSchema)` to create a new message.
+ */
+export declare const ResultPartSchema: GenMessage<ResultPart>;
+
+/**
+ * What became of a part of a result.
+ *
+ * @generated from message carillon.worker.v1.ResultPartAnswer
+ */
+export declare type ResultPartAnswer = Message<"carillon.worker.v1.ResultPartAnswer"> & {
+  /**
+   * Of the part.
+   *
+   * @generated from field: uint32 sequence = 1;
+   */
+  sequence: number;
+
+  /**
+   * Why it is not kept; empty when it is.
+   *
+   * @generated from field: string error = 2;
+   */
+  error: string;
+
+  /**
+   * After the last part: the JSON text that the outcome has as its result.
+   *
+   * @generated from field: string stored = 3;
+   */
+  stored: string;
+};
+
+/**
+ * Describes the message carillon.worker.v1.ResultPartAnswer.
+ * Use `create(ResultPartAnswerSchema)` to create a new message.
+ */
+export declare const ResultPartAnswerSchema: GenMessage<ResultPartAnswer>;
 
 /**
  * Output of a run, in order.

@@ -1,0 +1,79 @@
+/** Large results of workers in both shapes, over real streams, in a store of logs. */
+import type { NodeId } from '@carillon/domain';
+import { RESULT_BYTES_MAX, readStoredResult } from '@carillon/domain';
+import { afterEach, describe, expect, test } from 'vitest';
+import { eventually } from '../../../../tests/support/eventually.ts';
+import type { LogStore } from '../log-store/log-store.ts';
+import { MemoryLogStore } from '../log-store/memory-log-store.ts';
+import { newId } from '../storage/conformance/sample-job.ts';
+import { SHAPES, type Shape, WorkerHomeFixture } from '../worker-home/worker-home.fixture.ts';
+import { resultKey, StoredResults } from './stored-results.ts';
+
+const SOON = { withinMs: 60_000 };
+const NODE = newId<NodeId>();
+const BYTES_MAX = 2_000_000;
+let fixture: WorkerHomeFixture | undefined;
+afterEach(() => fixture?.close());
+
+async function open(shape: Shape, store: LogStore) {
+  const results = new StoredResults({ store, nodeId: NODE, bytesMax: BYTES_MAX });
+  fixture = await WorkerHomeFixture.open({ results });
+  await fixture.start(shape, {
+    large: ({ payload }) => 'é"'.repeat(Number(payload.count)),
+    small: () => ({ fine: true }),
+  });
+  const started = fixture;
+  await eventually(() => expect(started.freeSlots()).toEqual([4]), SOON);
+  return started;
+}
+
+async function resultsOf(started: WorkerHomeFixture, handler: string, payload: object, count = 1) {
+  const { jobs, batch } = await started.hand(handler, { count, payload: JSON.stringify(payload) });
+  return eventually(async () => {
+    const views = (
+      await Promise.all(jobs.map((job) => started.world.runsOf(job.jobId, started.clock.now())))
+    ).flat();
+    expect(views.map(({ status }) => status)).toEqual(jobs.map(() => 'SUCCESS'));
+    return { views, batch };
+  }, SOON);
+}
+
+describe.each(SHAPES)('a worker %s', (shape) => {
+  test('has large results kept whole, several at a time, and small ones told as ever', async () => {
+    const store = new MemoryLogStore();
+    const started = await open(shape, store);
+    const text = JSON.stringify('é"'.repeat(200_000));
+    const { views } = await resultsOf(started, 'large', { count: 200_000 }, 3);
+    for (const view of views) {
+      const stored = readStoredResult(view.result);
+      expect(stored).toEqual({ bytes: Buffer.byteLength(text), day: expect.any(String), server: NODE });
+      const key = resultKey(view, stored!);
+      expect(await store.segments(key)).toEqual([{ start: 0, bytes: stored!.bytes }]);
+      const read = await store.read(key, { segment: 0, from: 0, bytesMax: BYTES_MAX });
+      expect(Buffer.from(read).toString() === text).toBe(true);
+    }
+    const { views: small } = await resultsOf(started, 'small', {});
+    expect(small[0]?.result).toBe('{"fine":true}');
+    const { views: fitting } = await resultsOf(started, 'large', { count: 10 });
+    expect(Buffer.byteLength(fitting[0]!.result!)).toBeLessThan(RESULT_BYTES_MAX);
+    expect(readStoredResult(fitting[0]!.result)).toBeUndefined();
+  });
+
+  test('is told when a result is larger than this server takes', async () => {
+    const started = await open(shape, new MemoryLogStore());
+    const { views } = await resultsOf(started, 'large', { count: BYTES_MAX });
+    expect(JSON.parse(views[0]!.result!)).toEqual({
+      note: `the result is larger than ${BYTES_MAX} bytes and was not kept`,
+    });
+  });
+
+  test('loses a result to a store that fails, and no run', async () => {
+    const store = new MemoryLogStore();
+    store.write = () => Promise.reject(new Error('the disk is full'));
+    const started = await open(shape, store);
+    const { views } = await resultsOf(started, 'large', { count: 100_000 });
+    expect(JSON.parse(views[0]!.result!)).toEqual({
+      note: 'the result could not be kept: the disk is full',
+    });
+  });
+});
