@@ -231,6 +231,11 @@ function resultText({ result, result_size: bytes, run_id: id }: Run): string | n
   return result === null ? null : JSON.stringify(result, null, 2);
 }
 
-function checkpointText({ checkpoint }: RunWithAttempts, out: Output): string | null {
-  return checkpoint && `${checkpoint.bytes} bytes, saved ${out.time(checkpoint.saved_at)}`;
+/** Of a redriven dead letter, whose attempts are another run's, only the epoch is known. */
+function checkpointText({ checkpoint, attempts }: RunWithAttempts, out: Output): string | null {
+  if (!checkpoint) return null;
+  const { bytes, saved_at: savedAt, epoch } = checkpoint;
+  const by = attempts.find((attempt) => attempt.epoch === epoch);
+  const attempt = by ? `attempt ${by.attempt_number}, ` : '';
+  return `${bytes} bytes, saved ${out.time(savedAt)} (${attempt}epoch ${epoch})`;
 }
