@@ -3,7 +3,7 @@
  * the worker in this process. A lease is the worker's and not the stream's: a stream that breaks takes nothing away.
  */
 import { create } from '@bufbuild/protobuf';
-import { type NodeId, Refusal, type WorkerId } from '@carillon/domain';
+import { type NodeId, Refusal, SCRIPT_LABELS, type WorkerId } from '@carillon/domain';
 import { type Clock, type Log, type Random, type Service, sleep } from '@carillon/foundation';
 import { protocol as P, type RunChannel } from '@carillon/worker';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
@@ -192,7 +192,18 @@ export class WorkerSessions implements Service {
   async #open(hello: ReadHello, { rights: { namespaces } }: SessionCall): Promise<Session | undefined> {
     const { members, clock, nodeId, silentMs, link, log } = this.#options;
     const { workerId, bootId, session: number, slots, handlers, shown } = hello;
-    const record = { ...shown, workerId, nodeId, incarnation: 0, bootId, session: number, slots, handlers };
+    const labels = namespaces === 'all' ? shown.labels : withoutScriptLabels(shown.labels);
+    const record = {
+      ...shown,
+      labels,
+      workerId,
+      nodeId,
+      incarnation: 0,
+      bootId,
+      session: number,
+      slots,
+      handlers,
+    };
     const verdict = await members.registerWorker(record, clock.now());
     if (verdict === 'taken') return undefined;
     this.#sessions.get(workerId)?.end({ reason: 'a later stream of this worker came', dialAgain: false });
@@ -330,6 +341,12 @@ type Namespaces = WorkerRights['namespaces'];
 
 function covers(now: Namespaces, before: Namespaces): boolean {
   return now === 'all' || (before !== 'all' && before.every((namespace) => now.includes(namespace)));
+}
+
+/** By them jobs of all namespaces would be refused, also of those that the worker has nothing to do with. */
+function withoutScriptLabels(labels: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const names: readonly string[] = Object.values(SCRIPT_LABELS);
+  return Object.fromEntries(Object.entries(labels).filter(([name]) => !names.includes(name)));
 }
 
 export function goodbyeFrame(goodbye: Goodbye): P.SessionResponse {
