@@ -3,7 +3,7 @@
  * the worker in this process. A lease is the worker's and not the stream's: a stream that breaks takes nothing away.
  */
 import { create } from '@bufbuild/protobuf';
-import { type NodeId, Refusal, type WorkerId } from '@carillon/domain';
+import { type NodeId, Refusal, SCRIPT_LABELS, type WorkerId } from '@carillon/domain';
 import { type Clock, type Log, type Random, type Service, sleep } from '@carillon/foundation';
 import { protocol as P, type RunChannel } from '@carillon/worker';
 import type { StoredResults } from '../run-results/stored-results.ts';
@@ -211,6 +211,7 @@ export class WorkerSessions implements Service {
     return { reason: `the key may not offer the handler ${refused}`, dialAgain: false };
   }
 
+<<<<<<< HEAD
   /** Undefined: the id is another's, or a later stream of the worker is open. */
   async #open(hello: ReadHello, call: SessionCall): Promise<Session | undefined> {
     const { members, clock, nodeId } = this.#options;
@@ -241,6 +242,27 @@ export class WorkerSessions implements Service {
 
   #take(hello: ReadHello, { rights: { namespaces }, letGo }: SessionCall): Session {
     const { clock } = this.#options;
+=======
+  /** Undefined: the id is another's. */
+  async #open(hello: ReadHello, namespaces : SessionCall): Promise<Session | undefined> {
+    const { members, clock, nodeId, silentMs, link, log } = this.#options;
+    const { workerId, bootId, session: number, slots, handlers, shown } = hello;
+    const labels = namespaces === 'all' ? shown.labels : withoutScriptLabels(shown.labels);
+    const record = {
+      ...shown,
+      labels,
+      workerId,
+      nodeId,
+      incarnation: 0,
+      bootId,
+      session: number,
+      slots,
+      handlers,
+    };
+    const verdict = await members.registerWorker(record, clock.now());
+    if (verdict === 'taken') return undefined;
+    this.#sessions.get(workerId)?.end({ reason: 'a later stream of this worker came', dialAgain: false });
+>>>>>>> mtls
     const only = namespaces === 'all' ? undefined : namespaces;
     const worker = new RemoteWorker({ ...this.#options, ...hello, namespaces: only });
     let callOff: (() => void) | undefined;
@@ -362,9 +384,8 @@ export class WorkerSessions implements Service {
       this.#sessions.get(workerId)?.worker.drain(draining);
   }
 
-  #isReplaced({ worker }: Session): boolean {
+  #isReplaced({ worker }: Session): boolean 
     return this.#sessions.get(worker.workerId)?.worker !== worker;
-  }
 
   /** A later stream of the worker may have taken its place. */
   #leave(session: Session): void {
@@ -390,6 +411,12 @@ type Namespaces = WorkerRights['namespaces'];
 
 function covers(now: Namespaces, before: Namespaces): boolean {
   return now === 'all' || (before !== 'all' && before.every((namespace) => now.includes(namespace)));
+}
+
+/** By them jobs of all namespaces would be refused, also of those that the worker has nothing to do with. */
+function withoutScriptLabels(labels: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const names: readonly string[] = Object.values(SCRIPT_LABELS);
+  return Object.fromEntries(Object.entries(labels).filter(([name]) => !names.includes(name)));
 }
 
 export function goodbyeFrame(goodbye: Goodbye): P.SessionResponse {

@@ -21,5 +21,6 @@ export async function scriptLabels({
     [SCRIPT_LABELS.interpreters]: names.join(','),
     ...(roots.length > 0 && { [SCRIPT_LABELS.roots]: [...new Set([...roots, ...real])].join(':') }),
   };
-  return Object.values(labels).every((value) => value.length <= LABEL_LENGTH_MAX) ? labels : {};
+  const isSayable = Object.values(labels).every((value) => value.length <= LABEL_LENGTH_MAX);
+  return isSayable && !roots.some((root) => root.includes(':')) ? labels : {};
 }
