@@ -211,14 +211,15 @@ export class WorkerSessions implements Service {
     return { reason: `the key may not offer the handler ${refused}`, dialAgain: false };
   }
 
-<<<<<<< HEAD
   /** Undefined: the id is another's, or a later stream of the worker is open. */
   async #open(hello: ReadHello, call: SessionCall): Promise<Session | undefined> {
     const { members, clock, nodeId } = this.#options;
     const { workerId, bootId, session: number, slots, handlers, shown, askedToDrain: draining } = hello;
+    const isOfAll = call.rights.namespaces === 'all';
+    const labels = isOfAll ? shown.labels : withoutScriptLabels(shown.labels);
     const identity = { workerId, nodeId, incarnation: 0, bootId, session: number };
     const verdict = await members.registerWorker(
-      { ...shown, ...identity, slots, handlers, draining },
+      { ...shown, labels, ...identity, slots, handlers, draining },
       clock.now(),
     );
     // Nothing is awaited from here until the stream has its place: a worker that dials again may have said hello meanwhile, and the
@@ -236,33 +237,12 @@ export class WorkerSessions implements Service {
       throw error;
     }
     // What a worker of some namespaces says would count for all of them.
-    if (call.rights.namespaces === 'all') this.#describe(hello);
+    if (isOfAll) this.#describe(hello);
     return session;
   }
 
   #take(hello: ReadHello, { rights: { namespaces }, letGo }: SessionCall): Session {
     const { clock } = this.#options;
-=======
-  /** Undefined: the id is another's. */
-  async #open(hello: ReadHello, namespaces : SessionCall): Promise<Session | undefined> {
-    const { members, clock, nodeId, silentMs, link, log } = this.#options;
-    const { workerId, bootId, session: number, slots, handlers, shown } = hello;
-    const labels = namespaces === 'all' ? shown.labels : withoutScriptLabels(shown.labels);
-    const record = {
-      ...shown,
-      labels,
-      workerId,
-      nodeId,
-      incarnation: 0,
-      bootId,
-      session: number,
-      slots,
-      handlers,
-    };
-    const verdict = await members.registerWorker(record, clock.now());
-    if (verdict === 'taken') return undefined;
-    this.#sessions.get(workerId)?.end({ reason: 'a later stream of this worker came', dialAgain: false });
->>>>>>> mtls
     const only = namespaces === 'all' ? undefined : namespaces;
     const worker = new RemoteWorker({ ...this.#options, ...hello, namespaces: only });
     let callOff: (() => void) | undefined;
