@@ -69,6 +69,14 @@ test('no assertion is about how long something took', () => {
   expect(filesThat(DURATION)).toEqual([]);
 });
 
+test('nobody reads the events of PostgreSQL without waiting: an open transaction of any database holds readers back', () => {
+  const readers = files.filter(
+    ({ path, text }) => /\.(db\.test|conformance)\.ts$/.test(path) && /\bevents\.read\(/.test(text),
+  );
+  expect(readers.length).toBeGreaterThan(3);
+  expect(readers.filter(({ text }) => !/\beventually\(/.test(text)).map(({ path }) => path)).toEqual([]);
+});
+
 test('the tests are looked for where they are', () => {
   expect(files.length).toBeGreaterThan(150);
 });

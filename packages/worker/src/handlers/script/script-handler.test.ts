@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { bash, eventually, RecordingChannel, runScript, startScript } from './script.fixture.ts';
 
 let folder: string;
@@ -82,8 +82,10 @@ describe('a script', () => {
   });
 
   test('gets nothing of the environment of the worker but what is passed on', async () => {
-    process.env.CARILLON_TEST_SECRET = 'x';
-    process.env.SHARED_WORD = 'shared';
+    // Other files of tests run in this process too.
+    onTestFinished(() => void vi.unstubAllEnvs());
+    vi.stubEnv('CARILLON_TEST_SECRET', 'x');
+    vi.stubEnv('SHARED_WORD', 'shared');
     const { channel } = await runScript({
       ...bash('env', { env: { OWN: 'own', COUNT: 3 } }),
       options: { passEnv: ['SHARED_WORD', 'CARILLON_TEST_SECRET', 'LD_PRELOAD'] },
