@@ -3,15 +3,7 @@
  * moving one to another machine changes what is composed here, not the role.
  */
 import { type BootId, type NodeId, SHARD_COUNT, type WorkerId } from '@carillon/domain';
-import {
-  type Clock,
-  type Log,
-  Loop,
-  type Random,
-  type Service,
-  sleep,
-  TimeSlices,
-} from '@carillon/foundation';
+import { type Clock, type Log, Loop, type Random, type Service, TimeSlices } from '@carillon/foundation';
 import {
   type Handler,
   type HandlerPlugin,
@@ -38,6 +30,7 @@ import { createOperations, type Operations } from './operations/operations.ts';
 import { RequestSigner } from './outgoing/request-signer.ts';
 import { SecretSeal } from './outgoing/secret-seal.ts';
 import { SigningSecrets } from './outgoing/signing-secrets.ts';
+import { databaseFault, startFaults } from './readiness.ts';
 import { Recovery } from './recovery/recovery.ts';
 import { RunLogs, type RunLogsOptions } from './run-logs/run-logs.ts';
 import { LogCloser } from './run-output/log-closer.ts';
@@ -53,7 +46,6 @@ import { SecretValues } from './secrets/secret-values.ts';
 import { ShardKeeper } from './sharding/shard-keeper.ts';
 import { MemorySignalBus } from './signal-bus/memory-signal-bus.ts';
 import type { SignalBus } from './signal-bus/signal-bus.ts';
-import type { MemberStore } from './storage/member-store.ts';
 import type { Storage } from './storage/storage.ts';
 import { StorageClock } from './storage/storage-clock.ts';
 import { StorageHome } from './worker-home/storage-home.ts';
@@ -150,9 +142,6 @@ export interface Engine extends Service {
 const CLOCK_SYNC_MS = 5_000;
 /** Key files change when servers restart: soon after that nothing is left to do. */
 const RESEAL_MS = 600_000;
-const READY_ANSWER_MS_MAX = 2_000;
-/** A shorter fault is no reason to send requests to another server. */
-const START_FAULT_MS_MIN = 5_000;
 
 export function composeEngine(options: EngineOptions): Engine {
   const { storage, nodeId, incarnation, bootId, address, settings, random, log, onReplaced } = options;
@@ -365,42 +354,4 @@ async function checkGeneration({ generations }: Storage, log: Log): Promise<void
     { generation },
     'the database was replaced by one that may have lost its last moments (a failover or a restore); epochs and events go on above all before',
   );
-}
-
-/** Why no run can start although the database answers: most likely, rows are locked. */
-function startFaults({
-  worker,
-  dispatcher,
-}: {
-  worker: Pick<WorkerRuntime, 'boundReachedMs' | 'unrecordedCount'>;
-  dispatcher: Pick<Dispatcher, 'unansweredMs'>;
-}): string[] {
-  const reasons: string[] = [];
-  const seconds = (ms: number) => `${Math.floor(ms / 1_000)} s`;
-  const { boundReachedMs = 0, unrecordedCount } = worker;
-  const { unansweredMs } = dispatcher;
-  if (boundReachedMs >= START_FAULT_MS_MIN)
-    reasons.push(
-      `no runs are started: ${unrecordedCount} outcomes could not be recorded for ${seconds(boundReachedMs)}`,
-    );
-  if (unansweredMs >= START_FAULT_MS_MIN)
-    reasons.push(`no run could be claimed for ${seconds(unansweredMs)}: the database does not answer claims`);
-  return reasons;
-}
-
-/** The check must not hang with the database. */
-async function databaseFault(members: MemberStore, clock: Clock): Promise<string | undefined> {
-  const answered = new AbortController();
-  const answer = members.serverTimeMs().then(
-    () => undefined,
-    () => 'the database does not answer',
-  );
-  const late = sleep(clock, READY_ANSWER_MS_MAX, answered.signal).then(
-    () => `the database has not answered for ${READY_ANSWER_MS_MAX / 1_000} s`,
-  );
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    answered.abort();
-  }
 }

@@ -12,6 +12,7 @@ import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
 import type { LocalWorkers } from '../worker-link/worker-link.ts';
+import { fillGoodbye, type Goodbye, goodbyeFrame } from './goodbye.ts';
 import { HelloRefused, ProtocolBroken, type ReadHello, readHello, requireLeases } from './read-hello.ts';
 import { OUTPUT_WINDOW } from './remote-voice.ts';
 import { RemoteWorker } from './remote-worker.ts';
@@ -75,12 +76,6 @@ interface Session {
   end(goodbye: Goodbye): void;
   /** The stream is closed. */
   closed(): void;
-}
-
-interface Goodbye {
-  readonly reason: string;
-  readonly dialAgain: boolean;
-  readonly afterMs?: number;
 }
 
 const HELLO_MS_MAX = 10_000;
@@ -364,8 +359,9 @@ export class WorkerSessions implements Service {
       this.#sessions.get(workerId)?.worker.drain(draining);
   }
 
-  #isReplaced({ worker }: Session): boolean 
+  #isReplaced({ worker }: Session): boolean {
     return this.#sessions.get(worker.workerId)?.worker !== worker;
+  }
 
   /** A later stream of the worker may have taken its place. */
   #leave(session: Session): void {
@@ -397,14 +393,4 @@ function covers(now: Namespaces, before: Namespaces): boolean {
 function withoutScriptLabels(labels: Readonly<Record<string, string>> = {}): Record<string, string> {
   const names: readonly string[] = Object.values(SCRIPT_LABELS);
   return Object.fromEntries(Object.entries(labels).filter(([name]) => !names.includes(name)));
-}
-
-export function goodbyeFrame(goodbye: Goodbye): P.SessionResponse {
-  const frame = create(P.SessionResponseSchema);
-  fillGoodbye(frame, goodbye);
-  return frame;
-}
-
-function fillGoodbye(frame: P.SessionResponse, { reason, dialAgain, afterMs = 0 }: Goodbye): void {
-  frame.goodbye = create(P.GoodbyeSchema, { reason, dialAgain, afterMs });
 }

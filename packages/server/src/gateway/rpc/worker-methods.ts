@@ -6,7 +6,8 @@ import type { DescMethodBiDiStreaming } from '@bufbuild/protobuf';
 import { type Caller, mayOffer, Refusal, requireMay, workerNamespaces } from '@carillon/domain';
 import { protocol } from '@carillon/worker';
 import { createMethodImplSpec, type HandlerContext } from '@connectrpc/connect';
-import { goodbyeFrame, type WorkerRights, type WorkerSessions } from '../../worker-home/worker-sessions.ts';
+import { goodbyeFrame } from '../../worker-home/goodbye.ts';
+import type { WorkerRights, WorkerSessions } from '../../worker-home/worker-sessions.ts';
 import type { RpcHost, RpcMethod } from './rpc-method.ts';
 import { StreamLimit } from './stream-limit.ts';
 
