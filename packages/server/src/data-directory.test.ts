@@ -82,6 +82,19 @@ it('a server that is stopping is waited for', async () => {
   await other.kill();
 });
 
+it('whoever waits for a server that is stopping is told once which one it is', async () => {
+  const other = await holder('await data.announceLeaving();');
+  const told: number[] = [];
+  const onWait = (pid: number) => {
+    told.push(pid);
+    setTimeout(() => process.kill(pid, 'SIGKILL'), 100);
+  };
+  const data = await openDataDirectory(path, { onWait });
+  expect(told).toEqual([other.pid]);
+  await data.close();
+  await other.kill();
+});
+
 it('the same process cannot open it twice either, until it is closed', async () => {
   const data = await openDataDirectory(path);
   await expect(openDataDirectory(path)).rejects.toBeInstanceOf(DataDirectoryInUse);

@@ -88,13 +88,19 @@ export type DataDirectory = {
   close(): Promise<void>;
 };
 
-/** isTrusted: the operator says that what is in the folder is theirs, wherever it came from. */
+/**
+ * isTrusted: the operator says that what is in the folder is theirs, wherever it came from. onWait: called once when the server that holds
+ * the folder is stopping, with its process id.
+ */
 export async function openDataDirectory(
   path: string,
-  { isTrusted = false }: { readonly isTrusted?: boolean } = {},
+  {
+    isTrusted = false,
+    onWait = () => undefined,
+  }: { readonly isTrusted?: boolean; readonly onWait?: (pid: number) => void } = {},
 ): Promise<DataDirectory> {
   const directory = resolve(path);
-  const lock = await takeLock(await openOwn(directory, { isTrusted }));
+  const lock = await takeLock(await openOwn(directory, { isTrusted }), onWait);
   const { folder } = lock;
   let holder: Holder = {
     pid: process.pid,
@@ -172,7 +178,7 @@ async function openOwn(path: string, { isTrusted }: { isTrusted: boolean }): Pro
 }
 
 /** Keeps `folder` open as long as the lock is held, and closes it when it cannot be had. */
-async function takeLock(folder: OpenFolder): Promise<Lock> {
+async function takeLock(folder: OpenFolder, onWait: (pid: number) => void): Promise<Lock> {
   const askedAt = performance.now();
   let isLeaving = false;
   try {
@@ -185,6 +191,7 @@ async function takeLock(folder: OpenFolder): Promise<Lock> {
       }
       const holder = await readHolder(folder);
       // A server that leaves removes its record first, and its lock a moment later.
+      if (holder?.leaving && !isLeaving) onWait(holder.pid);
       if (holder) isLeaving = holder.leaving === true;
       const patienceMs = isLeaving ? LEAVING_HOLDER_WAIT_MS : RUNNING_HOLDER_WAIT_MS;
       if (performance.now() - askedAt > patienceMs) throw new DataDirectoryInUse(folder.path, holder);

@@ -73,11 +73,12 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     }
   };
   try {
-    const data = await openDataDirectory(config.data, { isTrusted: config.trust_folder }).catch(
-      (error: unknown) => {
-        throw StartFailure.ofFolder(error, config.data);
-      },
-    );
+    const data = await openDataDirectory(config.data, {
+      isTrusted: config.trust_folder,
+      onWait: (pid) => log.info({ pid }, 'waiting for the server before to stop; it ends its runs first'),
+    }).catch((error: unknown) => {
+      throw StartFailure.ofFolder(error, config.data);
+    });
     undo.push(() => data.close());
     const adminKey = await data.adminKey();
     const port = await preparePort(config, log);
