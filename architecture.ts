@@ -534,6 +534,7 @@ export const MODULES: readonly Module[] = [
       'server/kept-channel.ts',
       'server/operations',
       'server/outgoing',
+      'server/readiness.ts',
       'server/secrets',
       'server/scheduler',
       'server/dispatcher',
@@ -571,6 +572,12 @@ export const MODULES: readonly Module[] = [
     kind: 'composition',
     purpose: 'Where what runs say goes: output to the log store, progress and checkpoints to the storage.',
     imports: ['foundation', 'worker', 'server/run-output', 'server/run-state'],
+  },
+  {
+    name: 'server/readiness.ts',
+    kind: 'composition',
+    purpose: 'Why a server cannot run jobs, in words.',
+    imports: ['foundation', 'worker', 'server/dispatcher', 'server/storage'],
   },
   {
     name: 'server/offered-handlers.ts',

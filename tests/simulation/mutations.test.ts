@@ -88,7 +88,10 @@ const CASES: readonly Case[] = [
     invariant: 'SIM-3',
     mutation: 'startGivenUp',
     found: /which was taken back before/,
-    profile: { remoteWorkers: 2, slowCall: 0, slowClaim: 0.5, slowCallMsMax: 30_000, cuts: 0, cutStream: 0 },
+    profile: {
+      ...{ remoteWorkers: 3, nodes: 1, roles: [], slots: 2, safetyMs: 120_000 },
+      ...{ slowCall: 0, slowClaim: 0.8, slowCallMsMax: 30_000, cuts: 0, cutStream: 0, slowFrame: 0 },
+    },
   },
   {
     invariant: 'SIM-10',

@@ -217,6 +217,20 @@ describe('workers', () => {
     expect(worker.runs).toEqual([]);
     expect(await stage.storage.leases.leasedBy([worker.workerId])).toHaveLength(1);
   });
+
+  test('that connected again while a claim was under way are not handed it: it may have been given back (LEASE-11)', async () => {
+    const free = stage.link.workers().map(({ freeSlots }) => freeSlots);
+    const gates = holdClaims();
+    await bring(1);
+    await dispatcher.runOnce();
+    stage.link.detach(worker);
+    stage.link.attach(worker);
+    gates[0]!.resolve();
+    await turns();
+    expect(worker.runs).toEqual([]);
+    expect(await stage.storage.leases.leasedBy([worker.workerId])).toHaveLength(1);
+    expect(stage.link.workers().map(({ freeSlots }) => freeSlots)).toEqual(free);
+  });
 });
 
 describe('a handler that no worker here offers (hazard 21)', () => {

@@ -202,8 +202,10 @@ export class Dispatcher implements Service {
       reserved = length;
       if (length === 0) return;
       const ready = resolver?.concerns(batch) ? await resolver.resolve(batch) : batch;
+      // LEASE-11: a worker that connected again meanwhile may have had the lease given back on a stream in between.
       reserved = 0;
-      link.hand(ready);
+      if (link.workers().includes(worker)) link.hand(ready);
+      else link.unreserve(workerId, length);
     } catch (error) {
       // Whether the claim happened is unknown. If it did, the worker finds a lease that never arrived (LEASE-11).
       log.warn({ err: error, runs: runsMax }, 'a claim broke off');
