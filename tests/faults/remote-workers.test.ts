@@ -50,7 +50,7 @@ it('worker killed: its run is lost and tried again on another worker, never besi
   const server = await stage.launch('server');
   const key = await stage.workerKey(server);
   const first = await stage.startWorker([server.address], { key });
-  const jobId = await stage.submit(server, 6_000);
+  const jobId = await stage.submit(server, 600_000, { nextMs: 1 });
   await stage.untilCalled();
   await stage.startWorker([server.address], { key });
   first.kill('SIGKILL');
@@ -107,7 +107,7 @@ it('a worker that is stopped gives back what takes too long, and that is no atte
   const server = await stage.launch('server');
   const key = await stage.workerKey(server);
   const leaving = await stage.startWorker([server.address], { key, drainSeconds: 1 });
-  const jobId = await stage.submit(server, 6_000);
+  const jobId = await stage.submit(server, 600_000, { nextMs: 1 });
   await stage.untilCalled();
   leaving.kill('SIGTERM');
   const code = await new Promise((resolve) => leaving.once('exit', resolve));

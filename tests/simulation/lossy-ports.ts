@@ -47,6 +47,7 @@ export class SignalNetwork {
 export class LossyWorkerLink extends InProcessWorkerLink {
   readonly #lost: () => boolean;
   readonly #wrap: (worker: LocalWorker) => LocalWorker;
+  readonly #wrapped = new WeakMap<LocalWorker, LocalWorker>();
 
   /** wrap: how the dispatcher sees the worker. */
   constructor(options: { lost: () => boolean; wrap: (worker: LocalWorker) => LocalWorker }) {
@@ -56,7 +57,13 @@ export class LossyWorkerLink extends InProcessWorkerLink {
   }
 
   override attach(worker: LocalWorker): void {
-    super.attach(this.#wrap(worker));
+    const wrapped = this.#wrap(worker);
+    this.#wrapped.set(worker, wrapped);
+    super.attach(wrapped);
+  }
+
+  override detach(worker: LocalWorker): void {
+    super.detach(this.#wrapped.get(worker) ?? worker);
   }
 
   override hand(batch: ClaimedBatch): void {

@@ -88,6 +88,10 @@ export class Observer {
       this.workers.beat(args[0] as WorkerId, (result as Result<'members', 'beatWorker'>).alive, sentMs),
     'members.forgetWorkers': ({ args }) =>
       this.workers.forgotten(args[0] as readonly WorkerId[], (workerId) => this.runs.holdsNothing(workerId)),
+    'members.forgetLeft': ({ args }) => {
+      const [{ workerId }] = args as Args<'members', 'forgetLeft'>;
+      this.workers.forgotten([workerId], (left) => this.runs.holdsNothing(left));
+    },
     'members.markDead': ({ args, result }) =>
       this.workers.markedDead(args[0] as Args<'members', 'markDead'>[0], result as readonly WorkerId[]),
   };
