@@ -160,24 +160,33 @@ describe('a guard', () => {
   });
 });
 
-/** Runs no event loop of its own any more when it is stopped: as a worker does. */
+/** Starts a script as a worker does. Arguments: two modules, cookie and its variable, and whether the guard is told of the process. */
 const WORKER = `
 const { ScriptGuard } = await import(process.argv[1]);
 const { readProcess } = await import(process.argv[2]);
 const { spawn } = await import('node:child_process');
 const guard = new ScriptGuard();
 const script = guard.watch(process.argv[3], undefined);
-const sleeper = spawn('sleep', ['7000'], { detached: true, stdio: 'ignore', env: { PATH: process.env.PATH } });
-script.started(readProcess(sleeper.pid));
+const sleeper = spawn('sleep', ['7000'], { detached: true, stdio: 'ignore', env: { PATH: process.env.PATH, [process.argv[4]]: process.argv[3] } });
+if (process.argv[5] === 'root') script.started(readProcess(sleeper.pid));
 console.log(JSON.stringify({ sleeper: sleeper.pid, guard: guard.pid }));
 `;
 
 describe('when the worker has died', () => {
-  test.each(['SIGKILL', 'SIGTERM'] as const)('by %s, its scripts end, and then its guard', async (signal) => {
+  test.each([
+    ['SIGKILL', 'root'],
+    ['SIGTERM', 'root'],
+    // As what has left its session and its parents.
+    ['SIGKILL', 'cookie'],
+  ] as const)('by %s, its scripts end, found by their %s, and then its guard', async (signal, by) => {
     const urls = ['script-guard.ts', 'process-table.ts'].map((name) => new URL(name, import.meta.url).href);
-    const worker = spawn(process.execPath, ['--input-type=module', '-e', WORKER, ...urls, randomUUID()], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const worker = spawn(
+      process.execPath,
+      ['--input-type=module', '-e', WORKER, ...urls, randomUUID(), COOKIE_VARIABLE, by],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
     const [line] = (await once(worker.stdout!, 'data')) as [Buffer];
     const pids = JSON.parse(line.toString()) as { sleeper: number; guard: number };
     expect(isRunning(pids.sleeper)).toBe(true);
