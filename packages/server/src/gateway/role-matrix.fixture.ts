@@ -93,7 +93,8 @@ export async function makeScene(): Promise<Scene> {
     ...owner,
   });
   const { runId: finishedRunId } = await operations.runJobNow(jobId);
-  await fixture.settle(await fixture.claimDue(), { status: 'SUCCESS', next: { kind: 'finish' } });
+  const done = { status: 'SUCCESS', result: '{"rows":1}', next: { kind: 'finish' } } as const;
+  await fixture.settle(await fixture.claimDue(), done);
 
   const failing = await operations.createJob({ name: 'failing', cronExpression: '0 9 * * *', ...owner });
   const { runId: deadRunId } = await operations.runJobNow(failing.jobId);
