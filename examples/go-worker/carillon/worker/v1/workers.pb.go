@@ -233,7 +233,9 @@ type SessionRequest struct {
 	Progress []*RunProgress `protobuf:"bytes,8,rep,name=progress,proto3" json:"progress,omitempty"`
 	// How many slots have become free in this session in all: counts runs that were assigned in it, and those of `executing` in
 	// the hello. A handler that does not stop keeps its slot, though its run has ended.
-	SlotsFreed    uint64 `protobuf:"varint,9,opt,name=slots_freed,json=slotsFreed,proto3" json:"slots_freed,omitempty"`
+	SlotsFreed uint64 `protobuf:"varint,9,opt,name=slots_freed,json=slotsFreed,proto3" json:"slots_freed,omitempty"`
+	// Parts of results that are too large for an outcome.
+	ResultParts   []*ResultPart `protobuf:"bytes,12,rep,name=result_parts,json=resultParts,proto3" json:"result_parts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -331,6 +333,13 @@ func (x *SessionRequest) GetSlotsFreed() uint64 {
 	return 0
 }
 
+func (x *SessionRequest) GetResultParts() []*ResultPart {
+	if x != nil {
+		return x.ResultParts
+	}
+	return nil
+}
+
 // To the worker.
 type SessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -351,9 +360,11 @@ type SessionResponse struct {
 	// Take nothing more and leave.
 	Drain *Drain `protobuf:"bytes,8,opt,name=drain,proto3" json:"drain,omitempty"`
 	// The server ends the stream.
-	Goodbye       *Goodbye `protobuf:"bytes,9,opt,name=goodbye,proto3" json:"goodbye,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Goodbye *Goodbye `protobuf:"bytes,9,opt,name=goodbye,proto3" json:"goodbye,omitempty"`
+	// What became of parts of results.
+	ResultPartAnswers []*ResultPartAnswer `protobuf:"bytes,12,rep,name=result_part_answers,json=resultPartAnswers,proto3" json:"result_part_answers,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *SessionResponse) Reset() {
@@ -445,6 +456,13 @@ func (x *SessionResponse) GetDrain() *Drain {
 func (x *SessionResponse) GetGoodbye() *Goodbye {
 	if x != nil {
 		return x.Goodbye
+	}
+	return nil
+}
+
+func (x *SessionResponse) GetResultPartAnswers() []*ResultPartAnswer {
+	if x != nil {
+		return x.ResultPartAnswers
 	}
 	return nil
 }
@@ -804,9 +822,11 @@ type Welcome struct {
 	// How many bytes of output may be sent before they are taken.
 	OutputWindow uint32 `protobuf:"varint,6,opt,name=output_window,json=outputWindow,proto3" json:"output_window,omitempty"`
 	// As in the answer to a beat.
-	Draining      bool `protobuf:"varint,7,opt,name=draining,proto3" json:"draining,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Draining bool `protobuf:"varint,7,opt,name=draining,proto3" json:"draining,omitempty"`
+	// How large a result may be that is sent in parts; 0: this server takes none.
+	ResultBytesMax uint64 `protobuf:"varint,8,opt,name=result_bytes_max,json=resultBytesMax,proto3" json:"result_bytes_max,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Welcome) Reset() {
@@ -886,6 +906,13 @@ func (x *Welcome) GetDraining() bool {
 		return x.Draining
 	}
 	return false
+}
+
+func (x *Welcome) GetResultBytesMax() uint64 {
+	if x != nil {
+		return x.ResultBytesMax
+	}
+	return 0
 }
 
 // A sign of life.
@@ -1181,7 +1208,10 @@ type Extra struct {
 	// Values that the payload holds and that must be masked in output, results and errors.
 	Secrets []string `protobuf:"bytes,3,rep,name=secrets,proto3" json:"secrets,omitempty"`
 	// The namespace of the job, where the handler needs it.
-	Namespace     string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Namespace string `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Headers that sign the request of a run of the handler http, to be sent with it as they are. They hold for its body alone, as the
+	// payload has it, and for some minutes.
+	Signature     map[string]string `protobuf:"bytes,5,rep,name=signature,proto3" json:"signature,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1242,6 +1272,13 @@ func (x *Extra) GetNamespace() string {
 		return x.Namespace
 	}
 	return ""
+}
+
+func (x *Extra) GetSignature() map[string]string {
+	if x != nil {
+		return x.Signature
+	}
+	return nil
 }
 
 // The run executes for a while by now.
@@ -1422,7 +1459,11 @@ type Outcome struct {
 	// At the earliest in so many milliseconds; 0: as the job says. For FAILED.
 	RetryAfterMs uint64 `protobuf:"varint,5,opt,name=retry_after_ms,json=retryAfterMs,proto3" json:"retry_after_ms,omitempty"`
 	// JSON text; empty for none.
-	Result        string `protobuf:"bytes,6,opt,name=result,proto3" json:"result,omitempty"`
+	Result string `protobuf:"bytes,6,opt,name=result,proto3" json:"result,omitempty"`
+	// The most memory that the run had at a time, if that is known.
+	PeakMemoryBytes *uint64 `protobuf:"varint,7,opt,name=peak_memory_bytes,json=peakMemoryBytes,proto3,oneof" json:"peak_memory_bytes,omitempty"`
+	// CPU time of the run with all its processes, if that is known.
+	CpuSeconds    *float64 `protobuf:"fixed64,8,opt,name=cpu_seconds,json=cpuSeconds,proto3,oneof" json:"cpu_seconds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1497,6 +1538,20 @@ func (x *Outcome) GetResult() string {
 		return x.Result
 	}
 	return ""
+}
+
+func (x *Outcome) GetPeakMemoryBytes() uint64 {
+	if x != nil && x.PeakMemoryBytes != nil {
+		return *x.PeakMemoryBytes
+	}
+	return 0
+}
+
+func (x *Outcome) GetCpuSeconds() float64 {
+	if x != nil && x.CpuSeconds != nil {
+		return *x.CpuSeconds
+	}
+	return 0
 }
 
 // These ends need not be sent again.
@@ -1612,7 +1667,8 @@ func (x *Cancel) GetRunId() string {
 // A checkpoint to keep for the next attempt.
 type Checkpoint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Chosen by the worker, named in the answer.
+	// Chosen by the worker, named in the answer. Grows with every checkpoint of a run: one that arrives after a later one, as from a
+	// server that stood still, changes nothing.
 	Sequence uint32 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The lease.
 	LeaseId string `protobuf:"bytes,2,opt,name=lease_id,json=leaseId,proto3" json:"lease_id,omitempty"`
@@ -1746,6 +1802,171 @@ func (x *CheckpointAnswer) GetError() string {
 	return ""
 }
 
+// A part of a result that is larger than 64 KiB. A worker sends its parts in order, each when the one before is answered, and only then the
+// end of the run, with `stored` of the last answer as its result. On another stream it begins with the first part again.
+type ResultPart struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Chosen by the worker, named in the answer.
+	Sequence uint32 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// The lease.
+	LeaseId string `protobuf:"bytes,2,opt,name=lease_id,json=leaseId,proto3" json:"lease_id,omitempty"`
+	// Of the run in the lease.
+	Position uint32 `protobuf:"varint,3,opt,name=position,proto3" json:"position,omitempty"`
+	// The run's.
+	Epoch uint32 `protobuf:"varint,4,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	// Of the first of these bytes in the result.
+	Offset uint64 `protobuf:"varint,5,opt,name=offset,proto3" json:"offset,omitempty"`
+	// At most 256 KiB of the JSON text.
+	Bytes []byte `protobuf:"bytes,6,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// Of the whole result.
+	BytesTotal    uint64 `protobuf:"varint,7,opt,name=bytes_total,json=bytesTotal,proto3" json:"bytes_total,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResultPart) Reset() {
+	*x = ResultPart{}
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResultPart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResultPart) ProtoMessage() {}
+
+func (x *ResultPart) ProtoReflect() protoreflect.Message {
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResultPart.ProtoReflect.Descriptor instead.
+func (*ResultPart) Descriptor() ([]byte, []int) {
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ResultPart) GetSequence() uint32 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *ResultPart) GetLeaseId() string {
+	if x != nil {
+		return x.LeaseId
+	}
+	return ""
+}
+
+func (x *ResultPart) GetPosition() uint32 {
+	if x != nil {
+		return x.Position
+	}
+	return 0
+}
+
+func (x *ResultPart) GetEpoch() uint32 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *ResultPart) GetOffset() uint64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *ResultPart) GetBytes() []byte {
+	if x != nil {
+		return x.Bytes
+	}
+	return nil
+}
+
+func (x *ResultPart) GetBytesTotal() uint64 {
+	if x != nil {
+		return x.BytesTotal
+	}
+	return 0
+}
+
+// What became of a part of a result.
+type ResultPartAnswer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the part.
+	Sequence uint32 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// Why it is not kept; empty when it is.
+	Error string `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	// After the last part: the JSON text that the outcome has as its result.
+	Stored        string `protobuf:"bytes,3,opt,name=stored,proto3" json:"stored,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResultPartAnswer) Reset() {
+	*x = ResultPartAnswer{}
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResultPartAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResultPartAnswer) ProtoMessage() {}
+
+func (x *ResultPartAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResultPartAnswer.ProtoReflect.Descriptor instead.
+func (*ResultPartAnswer) Descriptor() ([]byte, []int) {
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ResultPartAnswer) GetSequence() uint32 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *ResultPartAnswer) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *ResultPartAnswer) GetStored() string {
+	if x != nil {
+		return x.Stored
+	}
+	return ""
+}
+
 // Output of a run, in order.
 type Output struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1767,7 +1988,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[18]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1779,7 +2000,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[18]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1792,7 +2013,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{18}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Output) GetLeaseId() string {
@@ -1848,7 +2069,7 @@ type OutputTaken struct {
 
 func (x *OutputTaken) Reset() {
 	*x = OutputTaken{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[19]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1860,7 +2081,7 @@ func (x *OutputTaken) String() string {
 func (*OutputTaken) ProtoMessage() {}
 
 func (x *OutputTaken) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[19]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1873,7 +2094,7 @@ func (x *OutputTaken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputTaken.ProtoReflect.Descriptor instead.
 func (*OutputTaken) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{19}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *OutputTaken) GetBytes() uint64 {
@@ -1902,7 +2123,7 @@ type RunProgress struct {
 
 func (x *RunProgress) Reset() {
 	*x = RunProgress{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[20]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1914,7 +2135,7 @@ func (x *RunProgress) String() string {
 func (*RunProgress) ProtoMessage() {}
 
 func (x *RunProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[20]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1927,7 +2148,7 @@ func (x *RunProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunProgress.ProtoReflect.Descriptor instead.
 func (*RunProgress) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{20}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RunProgress) GetLeaseId() string {
@@ -1978,7 +2199,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[21]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1990,7 +2211,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[21]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2003,7 +2224,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{21}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Drain) GetWithinMs() uint32 {
@@ -2035,7 +2256,7 @@ type Goodbye struct {
 
 func (x *Goodbye) Reset() {
 	*x = Goodbye{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[22]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2047,7 +2268,7 @@ func (x *Goodbye) String() string {
 func (*Goodbye) ProtoMessage() {}
 
 func (x *Goodbye) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[22]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2060,7 +2281,7 @@ func (x *Goodbye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Goodbye.ProtoReflect.Descriptor instead.
 func (*Goodbye) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{22}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Goodbye) GetReason() string {
@@ -2088,7 +2309,7 @@ var File_carillon_worker_v1_workers_proto protoreflect.FileDescriptor
 
 const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\n" +
-	" carillon/worker/v1/workers.proto\x12\x12carillon.worker.v1\"\xde\x03\n" +
+	" carillon/worker/v1/workers.proto\x12\x12carillon.worker.v1\"\xa1\x04\n" +
 	"\x0eSessionRequest\x12/\n" +
 	"\x05hello\x18\x01 \x01(\v2\x19.carillon.worker.v1.HelloR\x05hello\x12,\n" +
 	"\x04beat\x18\x02 \x01(\v2\x18.carillon.worker.v1.BeatR\x04beat\x12/\n" +
@@ -2099,7 +2320,8 @@ const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\aoutputs\x18\a \x03(\v2\x1a.carillon.worker.v1.OutputR\aoutputs\x12;\n" +
 	"\bprogress\x18\b \x03(\v2\x1f.carillon.worker.v1.RunProgressR\bprogress\x12\x1f\n" +
 	"\vslots_freed\x18\t \x01(\x04R\n" +
-	"slotsFreed\"\xaf\x04\n" +
+	"slotsFreed\x12A\n" +
+	"\fresult_parts\x18\f \x03(\v2\x1e.carillon.worker.v1.ResultPartR\vresultParts\"\x85\x05\n" +
 	"\x0fSessionResponse\x125\n" +
 	"\awelcome\x18\x01 \x01(\v2\x1b.carillon.worker.v1.WelcomeR\awelcome\x12?\n" +
 	"\vbeat_answer\x18\x02 \x01(\v2\x1e.carillon.worker.v1.BeatAnswerR\n" +
@@ -2110,7 +2332,8 @@ const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\x12checkpoint_answers\x18\x06 \x03(\v2$.carillon.worker.v1.CheckpointAnswerR\x11checkpointAnswers\x12D\n" +
 	"\routputs_taken\x18\a \x03(\v2\x1f.carillon.worker.v1.OutputTakenR\foutputsTaken\x12/\n" +
 	"\x05drain\x18\b \x01(\v2\x19.carillon.worker.v1.DrainR\x05drain\x125\n" +
-	"\agoodbye\x18\t \x01(\v2\x1b.carillon.worker.v1.GoodbyeR\agoodbye\"\xb6\x03\n" +
+	"\agoodbye\x18\t \x01(\v2\x1b.carillon.worker.v1.GoodbyeR\agoodbye\x12T\n" +
+	"\x13result_part_answers\x18\f \x03(\v2$.carillon.worker.v1.ResultPartAnswerR\x11resultPartAnswers\"\xb6\x03\n" +
 	"\x05Hello\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x1b\n" +
 	"\tworker_id\x18\x02 \x01(\tR\bworkerId\x12\x18\n" +
@@ -2142,7 +2365,7 @@ const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
 	"\n" +
 	"parameters\x18\x02 \x01(\tR\n" +
-	"parameters\"\xde\x01\n" +
+	"parameters\"\x88\x02\n" +
 	"\aWelcome\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x1b\n" +
 	"\tworker_id\x18\x02 \x01(\tR\bworkerId\x12\x17\n" +
@@ -2150,7 +2373,8 @@ const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\btrust_ms\x18\x04 \x01(\rR\atrustMs\x12%\n" +
 	"\x0eunknown_leases\x18\x05 \x03(\tR\runknownLeases\x12#\n" +
 	"\routput_window\x18\x06 \x01(\rR\foutputWindow\x12\x1a\n" +
-	"\bdraining\x18\a \x01(\bR\bdraining\"Y\n" +
+	"\bdraining\x18\a \x01(\bR\bdraining\x12(\n" +
+	"\x10result_bytes_max\x18\b \x01(\x04R\x0eresultBytesMax\"Y\n" +
 	"\x04Beat\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\rR\bsequence\x12\x1f\n" +
 	"\vheld_leases\x18\x02 \x03(\tR\n" +
@@ -2176,14 +2400,18 @@ const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\bpayloads\x18\n" +
 	" \x03(\tR\bpayloads\x121\n" +
 	"\x06extras\x18\v \x03(\v2\x19.carillon.worker.v1.ExtraR\x06extras\x12%\n" +
-	"\x0efirst_position\x18\f \x01(\rR\rfirstPosition\"{\n" +
+	"\x0efirst_position\x18\f \x01(\rR\rfirstPosition\"\x81\x02\n" +
 	"\x05Extra\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\rR\bposition\x12\x1e\n" +
 	"\n" +
 	"checkpoint\x18\x02 \x01(\tR\n" +
 	"checkpoint\x12\x18\n" +
 	"\asecrets\x18\x03 \x03(\tR\asecrets\x12\x1c\n" +
-	"\tnamespace\x18\x04 \x01(\tR\tnamespace\"z\n" +
+	"\tnamespace\x18\x04 \x01(\tR\tnamespace\x12F\n" +
+	"\tsignature\x18\x05 \x03(\v2(.carillon.worker.v1.Extra.SignatureEntryR\tsignature\x1a<\n" +
+	"\x0eSignatureEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"z\n" +
 	"\aStarted\x12\x19\n" +
 	"\blease_id\x18\x01 \x01(\tR\aleaseId\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\rR\bposition\x12\x14\n" +
@@ -2195,14 +2423,19 @@ const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\x06epochs\x18\x03 \x03(\rR\x06epochs\x12\"\n" +
 	"\rstarted_at_ms\x18\x04 \x03(\x03R\vstartedAtMs\x12\x1e\n" +
 	"\vended_at_ms\x18\x05 \x03(\x03R\tendedAtMs\x127\n" +
-	"\boutcomes\x18\x06 \x03(\v2\x1b.carillon.worker.v1.OutcomeR\boutcomes\"\xcc\x01\n" +
+	"\boutcomes\x18\x06 \x03(\v2\x1b.carillon.worker.v1.OutcomeR\boutcomes\"\xc9\x02\n" +
 	"\aOutcome\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\rR\bposition\x123\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x1f.carillon.worker.v1.OutcomeKindR\x04kind\x12\x14\n" +
 	"\x05error\x18\x03 \x01(\tR\x05error\x12\x1c\n" +
 	"\tretryable\x18\x04 \x01(\bR\tretryable\x12$\n" +
 	"\x0eretry_after_ms\x18\x05 \x01(\x04R\fretryAfterMs\x12\x16\n" +
-	"\x06result\x18\x06 \x01(\tR\x06result\"{\n" +
+	"\x06result\x18\x06 \x01(\tR\x06result\x12/\n" +
+	"\x11peak_memory_bytes\x18\a \x01(\x04H\x00R\x0fpeakMemoryBytes\x88\x01\x01\x12$\n" +
+	"\vcpu_seconds\x18\b \x01(\x01H\x01R\n" +
+	"cpuSeconds\x88\x01\x01B\x14\n" +
+	"\x12_peak_memory_bytesB\x0e\n" +
+	"\f_cpu_seconds\"{\n" +
 	"\aSettled\x12\x19\n" +
 	"\blease_id\x18\x01 \x01(\tR\aleaseId\x12\x1c\n" +
 	"\tpositions\x18\x02 \x03(\rR\tpositions\x127\n" +
@@ -2218,7 +2451,21 @@ const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\x05value\x18\x05 \x01(\tR\x05value\"D\n" +
 	"\x10CheckpointAnswer\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\rR\bsequence\x12\x14\n" +
-	"\x05error\x18\x02 \x01(\tR\x05error\"\xba\x01\n" +
+	"\x05error\x18\x02 \x01(\tR\x05error\"\xc4\x01\n" +
+	"\n" +
+	"ResultPart\x12\x1a\n" +
+	"\bsequence\x18\x01 \x01(\rR\bsequence\x12\x19\n" +
+	"\blease_id\x18\x02 \x01(\tR\aleaseId\x12\x1a\n" +
+	"\bposition\x18\x03 \x01(\rR\bposition\x12\x14\n" +
+	"\x05epoch\x18\x04 \x01(\rR\x05epoch\x12\x16\n" +
+	"\x06offset\x18\x05 \x01(\x04R\x06offset\x12\x14\n" +
+	"\x05bytes\x18\x06 \x01(\fR\x05bytes\x12\x1f\n" +
+	"\vbytes_total\x18\a \x01(\x04R\n" +
+	"bytesTotal\"\\\n" +
+	"\x10ResultPartAnswer\x12\x1a\n" +
+	"\bsequence\x18\x01 \x01(\rR\bsequence\x12\x14\n" +
+	"\x05error\x18\x02 \x01(\tR\x05error\x12\x16\n" +
+	"\x06stored\x18\x03 \x01(\tR\x06stored\"\xba\x01\n" +
 	"\x06Output\x12\x19\n" +
 	"\blease_id\x18\x01 \x01(\tR\aleaseId\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\rR\bposition\x12\x14\n" +
@@ -2273,7 +2520,7 @@ func file_carillon_worker_v1_workers_proto_rawDescGZIP() []byte {
 }
 
 var file_carillon_worker_v1_workers_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_carillon_worker_v1_workers_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_carillon_worker_v1_workers_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_carillon_worker_v1_workers_proto_goTypes = []any{
 	(OutcomeKind)(0),         // 0: carillon.worker.v1.OutcomeKind
 	(Verdict)(0),             // 1: carillon.worker.v1.Verdict
@@ -2296,12 +2543,15 @@ var file_carillon_worker_v1_workers_proto_goTypes = []any{
 	(*Cancel)(nil),           // 18: carillon.worker.v1.Cancel
 	(*Checkpoint)(nil),       // 19: carillon.worker.v1.Checkpoint
 	(*CheckpointAnswer)(nil), // 20: carillon.worker.v1.CheckpointAnswer
-	(*Output)(nil),           // 21: carillon.worker.v1.Output
-	(*OutputTaken)(nil),      // 22: carillon.worker.v1.OutputTaken
-	(*RunProgress)(nil),      // 23: carillon.worker.v1.RunProgress
-	(*Drain)(nil),            // 24: carillon.worker.v1.Drain
-	(*Goodbye)(nil),          // 25: carillon.worker.v1.Goodbye
-	nil,                      // 26: carillon.worker.v1.Offer.LabelsEntry
+	(*ResultPart)(nil),       // 21: carillon.worker.v1.ResultPart
+	(*ResultPartAnswer)(nil), // 22: carillon.worker.v1.ResultPartAnswer
+	(*Output)(nil),           // 23: carillon.worker.v1.Output
+	(*OutputTaken)(nil),      // 24: carillon.worker.v1.OutputTaken
+	(*RunProgress)(nil),      // 25: carillon.worker.v1.RunProgress
+	(*Drain)(nil),            // 26: carillon.worker.v1.Drain
+	(*Goodbye)(nil),          // 27: carillon.worker.v1.Goodbye
+	nil,                      // 28: carillon.worker.v1.Offer.LabelsEntry
+	nil,                      // 29: carillon.worker.v1.Extra.SignatureEntry
 }
 var file_carillon_worker_v1_workers_proto_depIdxs = []int32{
 	5,  // 0: carillon.worker.v1.SessionRequest.hello:type_name -> carillon.worker.v1.Hello
@@ -2310,33 +2560,36 @@ var file_carillon_worker_v1_workers_proto_depIdxs = []int32{
 	14, // 3: carillon.worker.v1.SessionRequest.started:type_name -> carillon.worker.v1.Started
 	15, // 4: carillon.worker.v1.SessionRequest.ended:type_name -> carillon.worker.v1.Ended
 	19, // 5: carillon.worker.v1.SessionRequest.checkpoints:type_name -> carillon.worker.v1.Checkpoint
-	21, // 6: carillon.worker.v1.SessionRequest.outputs:type_name -> carillon.worker.v1.Output
-	23, // 7: carillon.worker.v1.SessionRequest.progress:type_name -> carillon.worker.v1.RunProgress
-	9,  // 8: carillon.worker.v1.SessionResponse.welcome:type_name -> carillon.worker.v1.Welcome
-	11, // 9: carillon.worker.v1.SessionResponse.beat_answer:type_name -> carillon.worker.v1.BeatAnswer
-	12, // 10: carillon.worker.v1.SessionResponse.assigns:type_name -> carillon.worker.v1.Assign
-	18, // 11: carillon.worker.v1.SessionResponse.cancels:type_name -> carillon.worker.v1.Cancel
-	17, // 12: carillon.worker.v1.SessionResponse.settled:type_name -> carillon.worker.v1.Settled
-	20, // 13: carillon.worker.v1.SessionResponse.checkpoint_answers:type_name -> carillon.worker.v1.CheckpointAnswer
-	22, // 14: carillon.worker.v1.SessionResponse.outputs_taken:type_name -> carillon.worker.v1.OutputTaken
-	24, // 15: carillon.worker.v1.SessionResponse.drain:type_name -> carillon.worker.v1.Drain
-	25, // 16: carillon.worker.v1.SessionResponse.goodbye:type_name -> carillon.worker.v1.Goodbye
-	7,  // 17: carillon.worker.v1.Hello.offer:type_name -> carillon.worker.v1.Offer
-	6,  // 18: carillon.worker.v1.Hello.held_runs:type_name -> carillon.worker.v1.HeldRuns
-	8,  // 19: carillon.worker.v1.Offer.handlers:type_name -> carillon.worker.v1.HandlerOffer
-	26, // 20: carillon.worker.v1.Offer.labels:type_name -> carillon.worker.v1.Offer.LabelsEntry
-	13, // 21: carillon.worker.v1.Assign.extras:type_name -> carillon.worker.v1.Extra
-	16, // 22: carillon.worker.v1.Ended.outcomes:type_name -> carillon.worker.v1.Outcome
-	0,  // 23: carillon.worker.v1.Outcome.kind:type_name -> carillon.worker.v1.OutcomeKind
-	1,  // 24: carillon.worker.v1.Settled.verdicts:type_name -> carillon.worker.v1.Verdict
-	2,  // 25: carillon.worker.v1.Output.stream:type_name -> carillon.worker.v1.OutputStream
-	3,  // 26: carillon.worker.v1.WorkerService.Session:input_type -> carillon.worker.v1.SessionRequest
-	4,  // 27: carillon.worker.v1.WorkerService.Session:output_type -> carillon.worker.v1.SessionResponse
-	27, // [27:28] is the sub-list for method output_type
-	26, // [26:27] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	23, // 6: carillon.worker.v1.SessionRequest.outputs:type_name -> carillon.worker.v1.Output
+	25, // 7: carillon.worker.v1.SessionRequest.progress:type_name -> carillon.worker.v1.RunProgress
+	21, // 8: carillon.worker.v1.SessionRequest.result_parts:type_name -> carillon.worker.v1.ResultPart
+	9,  // 9: carillon.worker.v1.SessionResponse.welcome:type_name -> carillon.worker.v1.Welcome
+	11, // 10: carillon.worker.v1.SessionResponse.beat_answer:type_name -> carillon.worker.v1.BeatAnswer
+	12, // 11: carillon.worker.v1.SessionResponse.assigns:type_name -> carillon.worker.v1.Assign
+	18, // 12: carillon.worker.v1.SessionResponse.cancels:type_name -> carillon.worker.v1.Cancel
+	17, // 13: carillon.worker.v1.SessionResponse.settled:type_name -> carillon.worker.v1.Settled
+	20, // 14: carillon.worker.v1.SessionResponse.checkpoint_answers:type_name -> carillon.worker.v1.CheckpointAnswer
+	24, // 15: carillon.worker.v1.SessionResponse.outputs_taken:type_name -> carillon.worker.v1.OutputTaken
+	26, // 16: carillon.worker.v1.SessionResponse.drain:type_name -> carillon.worker.v1.Drain
+	27, // 17: carillon.worker.v1.SessionResponse.goodbye:type_name -> carillon.worker.v1.Goodbye
+	22, // 18: carillon.worker.v1.SessionResponse.result_part_answers:type_name -> carillon.worker.v1.ResultPartAnswer
+	7,  // 19: carillon.worker.v1.Hello.offer:type_name -> carillon.worker.v1.Offer
+	6,  // 20: carillon.worker.v1.Hello.held_runs:type_name -> carillon.worker.v1.HeldRuns
+	8,  // 21: carillon.worker.v1.Offer.handlers:type_name -> carillon.worker.v1.HandlerOffer
+	28, // 22: carillon.worker.v1.Offer.labels:type_name -> carillon.worker.v1.Offer.LabelsEntry
+	13, // 23: carillon.worker.v1.Assign.extras:type_name -> carillon.worker.v1.Extra
+	29, // 24: carillon.worker.v1.Extra.signature:type_name -> carillon.worker.v1.Extra.SignatureEntry
+	16, // 25: carillon.worker.v1.Ended.outcomes:type_name -> carillon.worker.v1.Outcome
+	0,  // 26: carillon.worker.v1.Outcome.kind:type_name -> carillon.worker.v1.OutcomeKind
+	1,  // 27: carillon.worker.v1.Settled.verdicts:type_name -> carillon.worker.v1.Verdict
+	2,  // 28: carillon.worker.v1.Output.stream:type_name -> carillon.worker.v1.OutputStream
+	3,  // 29: carillon.worker.v1.WorkerService.Session:input_type -> carillon.worker.v1.SessionRequest
+	4,  // 30: carillon.worker.v1.WorkerService.Session:output_type -> carillon.worker.v1.SessionResponse
+	30, // [30:31] is the sub-list for method output_type
+	29, // [29:30] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_carillon_worker_v1_workers_proto_init() }
@@ -2344,13 +2597,14 @@ func file_carillon_worker_v1_workers_proto_init() {
 	if File_carillon_worker_v1_workers_proto != nil {
 		return
 	}
+	file_carillon_worker_v1_workers_proto_msgTypes[13].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_carillon_worker_v1_workers_proto_rawDesc), len(file_carillon_worker_v1_workers_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   24,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
