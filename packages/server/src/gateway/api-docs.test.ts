@@ -35,7 +35,11 @@ async function scene() {
   const jobId = (await gateway.createdId({ key: 'weekday-report', cron_expression: '0 9 * * *' })) as JobId;
   const run = async () => (await gateway.operations.runJobNow(jobId)).runId;
   const finished = await run();
-  await gateway.settle(await gateway.claimDue(), { status: 'SUCCESS', result: '1', next: { kind: 'finish' } });
+  await gateway.settle(await gateway.claimDue(), {
+    status: 'SUCCESS',
+    result: '1',
+    next: { kind: 'finish' },
+  });
   const dead = await run();
   const failing = await gateway.claimDue();
   await gateway.storage.runState.saveCheckpoints(
