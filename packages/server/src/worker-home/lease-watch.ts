@@ -43,6 +43,7 @@ export class LeaseWatch implements Service {
   readonly #options: LeaseWatchOptions;
   readonly #loop: Loop;
   #passes = 0;
+  #isStopped = false;
   #fullSearchAt = Number.NEGATIVE_INFINITY;
   /** Everything that this worker was given before this instant has arrived or was given up. */
   #known: { readonly workerId: WorkerId; readonly untilMs: number } | undefined;
@@ -60,6 +61,7 @@ export class LeaseWatch implements Service {
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true;
     await this.#loop.stop();
   }
 
@@ -130,7 +132,8 @@ export class LeaseWatch implements Service {
     // They may have arrived meanwhile.
     const arrived = new Set(this.#options.unreported());
     const missing = runs.filter(({ leaseId }) => !arrived.has(leaseId) && !this.#givenUp.has(leaseId));
-    if (missing.length === 0) return;
+    // After the end of a stream the worker may have another home, which hands it leases that are not known here.
+    if (missing.length === 0 || this.#isStopped) return;
     for (const { leaseId } of missing) this.#givenUp.add(leaseId);
     for (const leaseId of this.#givenUp) {
       if (this.#givenUp.size <= GIVEN_UP_MAX) break;
