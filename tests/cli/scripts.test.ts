@@ -66,14 +66,10 @@ test('a job is shown with its script as it was written', MANY_COMMANDS, async ()
   expect(shown).toMatch(/^payload +\{\n +"interpreter": "bash"\n +\}$/m);
 });
 
-test(
-  'waiting for a run tells its id, how it ended and how long it took',
-  MANY_COMMANDS,
-  async () => {
-    await scriptJob('failing', 'echo oops >&2; exit 3\n', '--every', '1d', '--retries', '1');
-    const { code, stdout, stderr } = await run(['jobs', 'run', 'failing', '--wait']);
-    expect(code, stdout).toBe(1);
-    expect(stderr).toMatch(/^Started run [0-9a-f-]{36}$/m);
-      expect(stdout).toMatch(/FAILED +attempt 2 in \d.* {2}the script ended with exit code 3: oops\n$/);
-  },
-);
+test('waiting for a run tells its id, how it ended and how long it took', MANY_COMMANDS, async () => {
+  await scriptJob('failing', 'echo oops >&2; exit 3\n', '--every', '1d', '--retries', '1');
+  const { code, stdout, stderr } = await run(['jobs', 'run', 'failing', '--wait']);
+  expect(code, stdout).toBe(1);
+  expect(stderr).toMatch(/^Started run [0-9a-f-]{36}$/m);
+  expect(stdout).toMatch(/FAILED +attempt 2 in \d.* {2}the script ended with exit code 3: oops\n$/);
+});

@@ -143,7 +143,7 @@ export const CATALOGUE = {
   },
   result_not_found: {
     status: 404,
-    fix: 'The run has not ended, its handler answered nothing, or the result is not kept any more: read the run with GET /api/runs/{id}.',
+    fix: 'The run has not ended, its handler told no result, or the result is not kept any more: look at the run.',
   },
   dead_letter_not_found: { status: 404, fix: 'Check the id; list dead letters with GET /api/dead-letters.' },
   worker_not_found: { status: 404, fix: 'Check the id; list workers with GET /api/workers.' },

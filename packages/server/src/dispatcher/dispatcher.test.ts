@@ -17,8 +17,8 @@ let onClaim: (request: ClaimRequest) => Promise<void> | void;
 beforeEach(async () => {
   stage = await RoleStage.set();
   onClaim = () => {};
-  const { port, breakage: broken } = breakable<LeaseStore>(stage.storage.leases);
-  breakage = broken;
+  const { port, ...broken } = breakable<LeaseStore>(stage.storage.leases);
+  ({ breakage } = broken);
   const leases: Pick<LeaseStore, 'claim' | 'lanes'> = {
     lanes: (page) => port.lanes(page),
     claim: async (request) => {
@@ -28,11 +28,8 @@ beforeEach(async () => {
   };
   const { signals, common, link, storage, world } = stage;
   const backlog = new StorageBacklog({ ...common, leases, signals });
-  dispatcher = new Dispatcher({
-    ...{ ...common, backlog, leases, link },
-    members: storage.members,
-    nodeId: world.nodeId,
-  });
+  const { members } = storage;
+  dispatcher = new Dispatcher({ ...common, backlog, leases, link, members, nodeId: world.nodeId });
   worker = new TestWorker({ workerId: world.workerId });
   link.attach(worker);
   await turns();
@@ -67,11 +64,7 @@ async function untilIdle(): Promise<number> {
 /** Claims wait until they are let go, one by one. */
 function holdClaims(): PromiseWithResolvers<void>[] {
   const gates: PromiseWithResolvers<void>[] = [];
-  onClaim = () => {
-    const gate = Promise.withResolvers<void>();
-    gates.push(gate);
-    return gate.promise;
-  };
+  onClaim = () => gates[gates.push(Promise.withResolvers<void>()) - 1]!.promise;
   return gates;
 }
 
@@ -207,30 +200,22 @@ describe('workers', () => {
     expect(worker.runs).toHaveLength(1);
   });
 
-  test('that left while a claim was under way leave no slot reserved, and the run to the recovery', async () => {
-    const gates = holdClaims();
-    await bring(1);
-    await dispatcher.runOnce();
-    stage.link.detach(worker);
-    gates[0]!.resolve();
-    await turns();
-    expect(worker.runs).toEqual([]);
-    expect(await stage.storage.leases.leasedBy([worker.workerId])).toHaveLength(1);
-  });
-
-  test('that connected again while a claim was under way are not handed it: it may have been given back (LEASE-11)', async () => {
-    const free = stage.link.workers().map(({ freeSlots }) => freeSlots);
-    const gates = holdClaims();
-    await bring(1);
-    await dispatcher.runOnce();
-    stage.link.detach(worker);
-    stage.link.attach(worker);
-    gates[0]!.resolve();
-    await turns();
-    expect(worker.runs).toEqual([]);
-    expect(await stage.storage.leases.leasedBy([worker.workerId])).toHaveLength(1);
-    expect(stage.link.workers().map(({ freeSlots }) => freeSlots)).toEqual(free);
-  });
+  test.each(['left', 'connected again'])(
+    'that %s while a claim was under way are not handed it, and no slot stays reserved (LEASE-11)',
+    async (how) => {
+      const free = how === 'left' ? [] : freeSlots();
+      const gates = holdClaims();
+      await bring(1);
+      await dispatcher.runOnce();
+      stage.link.detach(worker);
+      if (how !== 'left') stage.link.attach(worker);
+      gates[0]!.resolve();
+      await turns();
+      expect(worker.runs).toEqual([]);
+      expect(await stage.storage.leases.leasedBy([worker.workerId])).toHaveLength(1);
+      expect(freeSlots()).toEqual(free);
+    },
+  );
 });
 
 describe('a handler that no worker here offers (hazard 21)', () => {

@@ -134,9 +134,19 @@ describe('the text', () => {
   });
 
   test('in the folder of another server is named as such', async () => {
-    const [record] = await gateway.storage.runLogs.logsOf(runId);
-    await gateway.storage.runLogs.recordLogs([{ ...record!, nodeId: 'node-9' as never }]);
+    const { runLogs } = gateway.storage;
+    const [record] = await runLogs.logsOf(runId);
+    await runLogs.recordLogs([{ ...record!, nodeId: 'node-9' as never }]);
     const { status, text } = await get();
+    expect(status).toBe(200);
+    expect(text).toMatch(/is missing here: it is in a folder of the server node-9/);
+  });
+
+  test('of which all is in the folder of another server is refused', async () => {
+    const { runLogs } = gateway.storage;
+    const [record] = await runLogs.logsOf(runId);
+    await runLogs.recordLogs([{ ...record!, epoch: 7, nodeId: 'node-9' as never }]);
+    const { status, text } = await get('?epoch=7');
     expect(status).toBe(503);
     expect(JSON.parse(text)).toMatchObject({
       code: 'log_elsewhere',

@@ -31,6 +31,7 @@ export function createOperations(ports: OperationPorts) {
     ...jobChanges(ports),
     ...jobsByKey(ports),
     ...runOperations(ports),
+    // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
     ...runLogOperations(ports),
     ...deadLetterOperations(ports),
     // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.

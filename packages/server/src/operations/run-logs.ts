@@ -1,5 +1,14 @@
-/** What runs have written: read as text, searched, and followed while they run. */
-import { type Caller, type Job, type Moment, Refusal, type RunId, requireMay } from '@carillon/domain';
+/** What runs have written and answered: read, searched, and followed while they run. */
+import {
+  type Caller,
+  EVERYWHERE,
+  type Job,
+  type Moment,
+  Refusal,
+  type RunId,
+  readStoredResult,
+  requireMay,
+} from '@carillon/domain';
 import { sleep } from '@carillon/foundation';
 import { type LoggedLine, type LoggedStream, type LogPart, textOf, textPart } from '../run-logs/run-logs.ts';
 import type { RunLogRecord } from '../storage/run-log-store.ts';
@@ -73,6 +82,16 @@ export function runLogOperations(ports: OperationPorts) {
         for (const record of known.get(each) ?? []) parts.push(...(await logs.parts(record)));
       }
       return { parts };
+    },
+
+    /** What the latest attempt answered: JSON text, or where it is read. */
+    async getResult(caller: Caller, runId: RunId): Promise<string | LogPart> {
+      const { latest, job } = await visibleRun(ports, { caller, runId, action: 'runs.read' });
+      requireMay(caller, 'payloads.read', job ?? { namespace: EVERYWHERE });
+      const { result } = latest;
+      if (result === undefined) throw new Refusal('result_not_found', `The run ${runId} has no result.`);
+      const stored = readStoredResult(result);
+      return stored ? ports.logs.result(latest, stored) : result;
     },
 
     /** Until the run has ended, the signal aborts, or the caller may not read it any more. */

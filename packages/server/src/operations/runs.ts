@@ -18,7 +18,6 @@ import {
   type RunSelection,
   readRunInput,
   readRunReason,
-  readStoredResult,
   requireMay,
   requireMayInput,
   runsShownTo,
@@ -27,7 +26,6 @@ import {
 } from '@carillon/domain';
 import { requestHash } from '@carillon/foundation';
 import { auditEntry, jobSubject } from '../audit/audit-log.ts';
-import type { LogPart } from '../run-logs/run-logs.ts';
 import { requireSecrets } from '../secrets/secrets.ts';
 import type { NewRun, RunRequest } from '../storage/due.ts';
 import type { StoredCheckpoint } from '../storage/run-state-store.ts';
@@ -108,16 +106,6 @@ export function runOperations(ports: OperationPorts) {
       const checkpoint = await checkpointOf(ports, latest);
       if (checkpoint) return checkpoint;
       throw new Refusal('checkpoint_not_found', `The run ${runId} has no checkpoint.`);
-    },
-
-    /** What the latest attempt answered: JSON text, or where it is read. */
-    async getResult(caller: Caller, runId: RunId): Promise<string | LogPart> {
-      const { latest, job } = await visibleRun(ports, { caller, runId, action: 'runs.read' });
-      requireMay(caller, 'payloads.read', job ?? { namespace: EVERYWHERE });
-      const { result } = latest;
-      if (result === undefined) throw new Refusal('result_not_found', `The run ${runId} has no result.`);
-      const stored = readStoredResult(result);
-      return stored ? ports.logs.result(latest, stored) : result;
     },
 
     /** Across jobs, newest first; only of what the caller may see. */

@@ -233,7 +233,11 @@ describe('the log of an attempt that is over', () => {
       ...{ output, leases: stage.storage.leases, runs: stage.storage.runs, records: stage.storage.runLogs },
       ...{ nodeId: NODES[0]!, clock, random: systemRandom, log: silentLog },
     });
-  const lost = { status: 'FAILED', error: 'lost', next: { kind: 'dead', reason: 'crashed_workers' } } as const;
+  const lost = {
+    status: 'FAILED',
+    error: 'lost',
+    next: { kind: 'dead', reason: 'crashed_workers' },
+  } as const;
 
   test('is closed though its worker died, with its last words; that of a run that goes on is not', async () => {
     const [over, living] = [await claimed(), await claimed()];
