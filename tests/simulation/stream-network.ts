@@ -30,7 +30,6 @@ interface StreamNetworkOptions {
 }
 
 const NOTICED_BY = ['both', 'both', 'the worker', 'the server', 'nobody'] as const;
-const OVERLAPPING_HELLOS = false;
 
 /** One write of a process. */
 const WRITE_MS = 0.1;
@@ -39,8 +38,6 @@ export class StreamNetwork {
   readonly #options: StreamNetworkOptions;
   readonly #streams = new Set<Stream>();
   readonly #apartUntilMs = new Map<string, number>();
-  /** Worker and home of streams whose hello is not answered. */
-  readonly #unanswered = new Set<string>();
 
   constructor(options: StreamNetworkOptions) {
     this.#options = options;
@@ -49,7 +46,7 @@ export class StreamNetwork {
   dialFrom(worker: Machine): Dial {
     return (server, requests, signal) => {
       const home = this.#options.find(server);
-      const stream = new Stream({ ...this.#options, unanswered: this.#unanswered }, { worker, home });
+      const stream = new Stream(this.#options, { worker, home });
       this.#streams.add(stream);
       stream.onClosed = () => this.#streams.delete(stream);
       const isApart = (this.#apartUntilMs.get(worker.name) ?? 0) > this.#options.world.nowMs;
@@ -72,13 +69,9 @@ export class StreamNetwork {
   }
 }
 
-interface StreamOptions extends StreamNetworkOptions {
-  readonly unanswered: Set<string>;
-}
-
 class Stream {
   onClosed: () => void = () => undefined;
-  readonly #options: StreamOptions;
+  readonly #options: StreamNetworkOptions;
   readonly worker: Machine;
   readonly #home: StreamHome | undefined;
   readonly #there: Pipe<P.SessionRequest>;
@@ -86,7 +79,7 @@ class Stream {
   readonly #homeSignal = new AbortController();
   #isCut = false;
 
-  constructor(options: StreamOptions, ends: { worker: Machine; home: StreamHome | undefined }) {
+  constructor(options: StreamNetworkOptions, ends: { worker: Machine; home: StreamHome | undefined }) {
     this.#options = options;
     const { worker, home } = ends;
     this.worker = worker;
@@ -137,19 +130,14 @@ class Stream {
   }
 
   #connect(): void {
-    const { unanswered } = this.#options;
     const { signal } = this.#homeSignal;
-    const key = `${this.worker.name} ${this.#home?.name}`;
-    const isRefused = this.#isCut || (unanswered.has(key) && !OVERLAPPING_HELLOS);
     const letGo = () => this.cut('both');
-    const answers = isRefused ? undefined : this.#home?.serve({ requests: this.#there, signal, letGo });
+    const answers = this.#isCut ? undefined : this.#home?.serve({ requests: this.#there, signal, letGo });
     if (this.#isCut) return;
     if (!answers) {
       this.#travel(this.worker.gate, () => this.#breakWorker('the connection was refused'));
       return;
     }
-    unanswered.add(key);
-    this.#back.onFirst = () => unanswered.delete(key);
     void this.#back.carry(answers).then(() => {
       this.#breakHome('the stream is closed');
       this.onClosed();
@@ -211,7 +199,6 @@ class Pipe<Frame> implements AsyncIterable<Frame> {
   #wake: (() => void) | undefined;
   #arrivedMs = 0;
   #isClosed = false;
-  onFirst: () => void = () => undefined;
 
   constructor(schema: Schema<Frame>, options: PipeOptions) {
     this.#schema = schema;
@@ -260,7 +247,6 @@ class Pipe<Frame> implements AsyncIterable<Frame> {
     const { chance, clock, nowMs } = world;
     const { slowFrame, slowFrameMsMax, cutStream } = faults();
     if (from.dead) return;
-    this.onFirst();
     if (this.#isClosed) return;
     if (chance.happens(cutStream)) cut();
     const slowMs = chance.happens(slowFrame) ? chance.between(100, slowFrameMsMax) : 0;
