@@ -129,6 +129,14 @@ test('carillon worker runs the built-in handlers on another machine, and SIGTERM
       return found!.worker_id;
     }, SOON);
     expect(away.said.stderr).toContain(`connected to ${one.server.address} as worker ${id}`);
+    const inward = await createJob('inward', '--http', `${one.server.address}/metrics`);
+    await eventually(
+      async () =>
+        expect(await json(['runs', 'list', '--job', inward])).toMatchObject([
+          { worker_id: id, status: 'FAILED', error_message: expect.stringContaining('of Carillon itself') },
+        ]),
+      SOON,
+    );
     const jobId = await createJob('far', '--http', url);
     await eventually(() => expect(asked).toHaveLength(1), SOON);
     expect(await json<Worker[]>(['workers'])).toContainEqual(

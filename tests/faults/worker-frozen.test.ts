@@ -91,7 +91,7 @@ function expectOneAfterTheOther(): void {
 async function expectRefused(jobId: string, lateReports: readonly (string | null)[]): Promise<void> {
   const [lost, won, ...more] = await attempts(jobId);
   expect(more).toEqual([]);
-  expect(lost).toMatchObject({ epoch: 1, status: 'FAILED' });
+  expect(lost).toMatchObject({ epoch: 1, status: 'LOST' });
   expect(lateReports).toContain(lost?.late_report);
   expect(won).toMatchObject({ epoch: 2, status: 'SUCCESS', late_report: null });
   expectOneAfterTheOther();

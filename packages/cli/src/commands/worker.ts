@@ -11,18 +11,26 @@ import { count, labels, names, text, withDefault } from '../flags.ts';
 type WorkerLibrary = typeof import('@carillon/worker');
 type WorkerLog = NonNullable<Parameters<WorkerLibrary['createWorker']>[0]['log']>;
 
-type MakeHandler = (
-  library: WorkerLibrary,
-  keyFile: string | undefined,
-) => UnnamedPlugin | Promise<UnnamedPlugin>;
+interface Connection {
+  readonly url: string;
+  readonly keyFile: string | undefined;
+}
 
-const BUILT_IN: Readonly<Record<string, MakeHandler>> = {
-  http: ({ createHttpHandler }) => ({ run: createHttpHandler() }),
-  script: scriptHandler,
-};
+type MakeHandler = (library: WorkerLibrary, at: Connection) => UnnamedPlugin | Promise<UnnamedPlugin>;
+
+const BUILT_IN: Readonly<Record<string, MakeHandler>> = { http: httpHandler, script: scriptHandler };
+
+/** As on a server, no job may call the server itself. */
+function httpHandler(
+  { createHttpHandler, gatewayEndpoint, HTTP_DEFAULTS }: WorkerLibrary,
+  { url }: Connection,
+): UnnamedPlugin {
+  const own = [gatewayEndpoint(url)];
+  return { run: createHttpHandler({ ...HTTP_DEFAULTS, own: () => own }) };
+}
 
 /** As a server runs them that is not told otherwise. What this command signs in with is hidden from scripts. */
-async function scriptHandler(library: WorkerLibrary, keyFile: string | undefined): Promise<UnnamedPlugin> {
+async function scriptHandler(library: WorkerLibrary, { keyFile }: Connection): Promise<UnnamedPlugin> {
   const { createScriptHandler, findUserIds, probeContainment, scriptLabels, SCRIPT_DEFAULTS } = library;
   const user = process.geteuid?.() === 0 ? await findUserIds('nobody') : undefined;
   if (process.geteuid?.() === 0 && user === undefined)
@@ -120,7 +128,7 @@ export const worker = command('worker', 'Run jobs on this machine for a server e
       tls,
     });
     for (const handler of new Set(handlers))
-      running.handle(handler, await BUILT_IN[handler]!(library, tls.keyFile));
+      running.handle(handler, await BUILT_IN[handler]!(library, { url, keyFile: tls.keyFile }));
     cli.out.note(`Offers ${handlers.join(', ')} with ${slots} slots to ${url}; Ctrl-C drains it.`);
     await running.run().catch((error: unknown) => {
       throw new CommandFailure(`The worker ended: ${(error as Error).message}`, undefined, { cause: error });

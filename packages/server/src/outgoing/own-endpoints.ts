@@ -9,11 +9,9 @@ import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { BootId } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
-import type { OwnEndpoint } from '@carillon/worker';
+import { gatewayEndpoint, OPEN_PATHS, type OwnEndpoint } from '@carillon/worker';
 import type { MemberStore, PublishedPeer } from '../storage/member-store.ts';
 
-/** What a gateway answers to anybody. */
-export const OPEN_PATHS = ['/health/live', '/health/ready'] as const;
 const REFRESH_MS = 10_000;
 const POSTGRES_PORT = 5432;
 const LASTS_MS = 3 * REFRESH_MS;
@@ -144,20 +142,15 @@ export class OwnEndpoints implements Service {
   }
 }
 
-/** By its name alone: a proxy in front of it serves other hosts at the same address. */
 function gatewayAt(url: string): OwnEndpoint[] {
-  if (!URL.canParse(url)) return [];
-  return [{ host: plainHost(new URL(url).hostname), port: portOf(url), openPaths: OPEN_PATHS }];
+  return URL.canParse(url) ? [gatewayEndpoint(url)] : [];
 }
 
 function inUrl(host: string): string {
   return isIP(host) === 6 ? `[${host}]` : host;
 }
 
-function portOf(url: string): number {
-  const { port, protocol } = new URL(url);
-  return Number(port) || (protocol === 'https:' ? 443 : 80);
-}
+const portOf = (url: string): number => gatewayEndpoint(url).port;
 
 /** By its name and by the addresses that the name has now. */
 async function databaseAt(url: string): Promise<OwnEndpoint[]> {

@@ -28,6 +28,16 @@ export interface OwnEndpoint {
   readonly openPaths?: readonly string[];
 }
 
+/** What a gateway answers to anybody. */
+export const OPEN_PATHS = ['/health/live', '/health/ready'] as const;
+
+/** The gateway at this URL, by its name alone: a proxy in front of it serves other hosts at the same address. */
+export function gatewayEndpoint(url: string): Required<OwnEndpoint> {
+  const { hostname, port, protocol } = new URL(url);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return { host, port: Number(port) || (protocol === 'https:' ? 443 : 80), openPaths: OPEN_PATHS };
+}
+
 export interface Destination {
   /** As in the URL, without brackets. */
   readonly hostname: string;
