@@ -149,7 +149,7 @@ describeEachPostgres('what a run says of itself', (server) => {
     // The server that lost it comes back under a new name with its next heartbeat, which is far off here.
     const other = await startWorking();
     try {
-      await expectResumed(runId, ['FAILED']);
+      await expectResumed(runId, ['LOST']);
     } finally {
       await other.stop();
     }
@@ -172,7 +172,7 @@ describeEachPostgres('what a run says of itself', (server) => {
     await saved.promise;
     await working?.stop();
     working = await startWorking();
-    await expectResumed(runId, ['FAILED']);
+    await expectResumed(runId, ['RETURNED']);
     expect(begun.map(({ attempt }) => attempt)).toEqual([1, 1]);
   });
 
