@@ -132,7 +132,7 @@ test('carillon worker runs the built-in handlers on another machine, and SIGTERM
     const inward = await createJob('inward', '--http', `${one.server.address}/metrics`);
     await eventually(
       async () =>
-        expect(await json(['runs', 'list', '--job', inward])).toMatchObject([
+        expect(await json(['runs', 'list', inward])).toMatchObject([
           { worker_id: id, status: 'FAILED', error_message: expect.stringContaining('of Carillon itself') },
         ]),
       SOON,

@@ -33,7 +33,7 @@ export const runCommands: readonly CommandSpec[] = [
     options: {
       status: texts(
         '--status <status>',
-        'claimed, running, cancelling, success, failed, timed_out, cancelled, skipped or queued; several with commas. What failed: failed,timed_out',
+        'claimed, running, cancelling, success, failed, timed_out, returned, lost, cancelled, skipped or queued; several with commas. What failed: failed,timed_out',
       ),
       since: text(
         '--since <time>',
