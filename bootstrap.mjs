@@ -2,6 +2,7 @@
 // lockfile) and hands over to the command. Plain JavaScript without dependencies, so that it runs on Node 18 and newer.
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildPage } from './scripts/bootstrap/build-page.mjs';
 import { Failure } from './scripts/bootstrap/failure.mjs';
 import { installPackages } from './scripts/bootstrap/install-packages.mjs';
 import { pickNode } from './scripts/bootstrap/pick-node.mjs';
@@ -11,7 +12,7 @@ const root = dirname(fileURLToPath(import.meta.url));
 
 // A command that people run gets what the product needs; one for those who work on it gets everything.
 const COMMANDS = {
-  start: { script: 'packages/server/src/main.ts', packages: 'product' },
+  start: { script: 'packages/server/src/main.ts', packages: 'product', page: true },
   test: { script: 'scripts/test.ts', before: ['test'] },
   'test:long': { script: 'scripts/test.ts', before: ['test:long'] },
   check: { script: 'scripts/test.ts', before: ['check'] },
@@ -25,8 +26,9 @@ async function main([name, ...rest]) {
   if (!command)
     throw new Failure(`Usage: node bootstrap.mjs ${Object.keys(COMMANDS).join(' | ')} [arguments]`, 2);
   const node = await pickNode(root);
-  const { script, before = [], packages = 'all' } = command;
+  const { script, before = [], packages = 'all', page = false } = command;
   await installPackages(root, node, packages);
+  if (page) await buildPage(root, node);
   // Relative paths in arguments are meant from where the user stands, so the working directory stays as it is.
   return await runCommand(node, [join(root, script), ...before, ...rest], { cwd: process.cwd() });
 }

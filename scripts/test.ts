@@ -26,6 +26,11 @@ const bin = (name: string): string => join(ROOT, 'node_modules', '.bin', name);
 const CHECKS: readonly Stage[] = [
   { name: 'format and lint', command: [bin('biome'), 'check', '.'], counts: false },
   { name: 'types', command: [bin('tsc'), '--noEmit'], counts: false },
+  {
+    name: 'types of the page',
+    command: [bin('tsc'), '--noEmit', '--project', 'packages/dashboard'],
+    counts: false,
+  },
 ];
 const PLAIN_NOTICE_MS = 20_000;
 const COMPUTING = ['unit', 'architecture', 'fuzz', 'db', 'simulation'];

@@ -13,6 +13,7 @@ import type { Config } from './config/config-schema.ts';
 import { PostgresCounters } from './counters/postgres/postgres-counters.ts';
 import { type DataDirectory, openDataDirectory } from './data-directory.ts';
 import { createGateway, type Served } from './gateway/create-gateway.ts';
+import { openDashboard } from './gateway/dashboard/dashboard-files.ts';
 import { allowedHosts } from './gateway/listener/allowed-hosts.ts';
 import { clientCertificatesOf } from './gateway/listener/client-certificate.ts';
 import { type GatewayPort, isLoopback } from './gateway/listener/gateway-port.ts';
@@ -193,6 +194,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
         publicUrl: config.public_url,
       }),
       ...gatewayShare(config.roles),
+      dashboard: await openDashboard(),
       listener: port.listener,
       ...(config.public_url === undefined ? {} : { address: config.public_url }),
     });

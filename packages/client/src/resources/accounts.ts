@@ -200,10 +200,22 @@ export class Audit extends Resource {
 /** Sends a call as the person who has signed in. */
 type Send = <T>(call: Call) => Promise<T>;
 
-/** Who is asking, and what only a name and a password can do. No session outlives the call it was made for. */
+/**
+ * Who is asking, and what only a name and a password can do. Sessions are for browsers, which keep their cookie: signIn and signOut
+ * are of no use elsewhere. No session of the other calls outlives the call.
+ */
 export class Session extends Resource {
   whoami(options: CallOptions = {}): Promise<Whoami> {
     return this.read('/session', options);
+  }
+
+  /** Opens a session in a cookie that the browser keeps. What changes something must carry `csrf_token` in X-CSRF-Token. */
+  signIn(credentials: Credentials, options: CallOptions = {}): Promise<SignedIn> {
+    return this.send('POST', '/session', options, { body: credentials });
+  }
+
+  signOut(options: CallOptions = {}): Promise<unknown> {
+    return this.send('DELETE', '/session', options);
   }
 
   /** For programs that know a password and want a key. */

@@ -16,6 +16,8 @@ import { allOperations } from './api/all-operations.ts';
 import { mountRest } from './api/mount-rest.ts';
 import type { Access } from './api/operation.ts';
 import { createAuthenticate } from './authenticate/create-authenticate.ts';
+import type { DashboardFiles } from './dashboard/dashboard-files.ts';
+import { serveDashboard } from './dashboard/serve-dashboard.ts';
 import type { RequireHost } from './listener/allowed-hosts.ts';
 import type { ClientCertificates } from './listener/client-certificate.ts';
 import { createListener, type Listener } from './listener/create-listener.ts';
@@ -65,6 +67,8 @@ export interface GatewayOptions {
   readonly address?: string;
   /** Refuses names that requests may not be addressed to. Left out: every name is allowed. */
   readonly requireHost?: RequireHost | undefined;
+  /** The page. Left out: the address shows the documentation of the interface. */
+  readonly dashboard?: DashboardFiles | undefined;
   /** Accepts the connections. Left out: in clear. */
   readonly listener?: Listener;
 }
@@ -92,13 +96,16 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
     clientErrorHandler: answerBrokenRequest,
   });
   app.setErrorHandler(problems.onError);
-  app.setNotFoundHandler(problems.onNoRoute);
+  const { dashboard } = options;
+  const orPage = dashboard && !options.healthOnly ? serveDashboard(app, { dashboard, address }) : undefined;
+  const onNoRoute = orPage ? orPage(problems.onNoRoute) : problems.onNoRoute;
+  app.setNotFoundHandler(onNoRoute);
   app.decorateRequest('caller', undefined);
   readJsonBodies(app);
   closeConnections(app, listener.connections);
 
   addRequestHooks(app, options.requireHost);
-  answerUnknownCalls(app, problems.onNoRoute);
+  answerUnknownCalls(app, onNoRoute);
   if (limits) {
     app.addHook('onReady', async () => limits.start());
     app.addHook('onClose', () => limits.stop());
@@ -138,8 +145,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
     if (workers) mountRpc(app, { ...calls, methods: workerMethods(workers) });
     return app;
   }
-  // SignInFacts the address that the server printed shows the documentation.
-  app.get('/', (_request, reply) => reply.redirect('/api/docs', 302));
+  if (!dashboard) app.get('/', (_request, reply) => reply.redirect('/api/docs', 302));
   const { served = 'all' } = options;
   const stopping = new AbortController();
   // A stream would hold up the close; its reader connects to another server.

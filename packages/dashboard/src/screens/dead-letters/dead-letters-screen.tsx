@@ -1,0 +1,4 @@
+/** dead-letters-screen: to come with the next step. */
+export function DeadLettersScreen() {
+  return null;
+}

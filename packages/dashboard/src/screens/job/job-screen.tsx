@@ -1,0 +1,4 @@
+/** job-screen: to come with the next step. */
+export function JobScreen() {
+  return null;
+}

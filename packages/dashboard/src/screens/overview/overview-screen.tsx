@@ -1,0 +1,4 @@
+/** overview-screen: to come with the next step. */
+export function OverviewScreen() {
+  return null;
+}

@@ -1,0 +1,4 @@
+/** runs-screen: to come with the next step. */
+export function RunsScreen() {
+  return null;
+}

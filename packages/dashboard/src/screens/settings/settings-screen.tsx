@@ -1,0 +1,4 @@
+/** settings-screen: to come with the next step. */
+export function SettingsScreen() {
+  return null;
+}

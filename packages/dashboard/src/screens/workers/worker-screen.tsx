@@ -1,0 +1,4 @@
+/** worker-screen: to come with the next step. */
+export function WorkerScreen() {
+  return null;
+}

@@ -1,0 +1,97 @@
+/** Who is signed in: colours, time zone, keys, sign out. */
+import type { Whoami } from '@carillon/client';
+import {
+  Button,
+  Menu,
+  SegmentedControl,
+  Select,
+  Stack,
+  Switch,
+  Text,
+  useMantineColorScheme,
+} from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { carillon, setCsrfToken } from '../api/carillon.ts';
+import { SESSION_KEY } from '../api/session.ts';
+import { notify } from '../ui/notify.ts';
+import { setPreferences, usePreferences } from '../ui/preferences.tsx';
+
+const ZONES = [
+  { value: 'local', label: `This browser (${Intl.DateTimeFormat().resolvedOptions().timeZone})` },
+  { value: 'UTC', label: 'UTC' },
+  ...Intl.supportedValuesOf('timeZone')
+    .filter((zone) => zone !== 'UTC')
+    .map((zone) => ({ value: zone, label: zone })),
+];
+
+export function AccountMenu({ caller }: { caller: Whoami }) {
+  const { zone, shortcuts } = usePreferences();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const signOut = async () => {
+    try {
+      await carillon.session.signOut();
+    } catch (error) {
+      notify({ error });
+      return;
+    }
+    setCsrfToken(undefined);
+    queries.clear();
+    queries.setQueryData(SESSION_KEY, null);
+    await navigate({ to: '/login' });
+  };
+  return (
+    <Menu position="bottom-end" width={300} closeOnItemClick={false}>
+      <Menu.Target>
+        <Button size="compact-sm" variant="default">
+          {caller.user_name ?? caller.name}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>Times are shown in</Menu.Label>
+        <Stack px="sm" pb="xs" gap="xs">
+          <Select
+            aria-label="Time zone"
+            size="xs"
+            searchable
+            data={ZONES}
+            limit={60}
+            value={zone}
+            allowDeselect={false}
+            comboboxProps={{ withinPortal: false }}
+            onChange={(chosen) => chosen !== null && setPreferences({ zone: chosen })}
+          />
+          <SegmentedControl
+            aria-label="Colours"
+            size="xs"
+            data={[
+              { value: 'auto', label: 'System' },
+              { value: 'light', label: 'Light' },
+              { value: 'dark', label: 'Dark' },
+            ]}
+            value={colorScheme}
+            onChange={(chosen) => setColorScheme(chosen as 'auto' | 'light' | 'dark')}
+          />
+          <Switch
+            size="xs"
+            label="Keyboard shortcuts"
+            checked={shortcuts}
+            onChange={({ currentTarget }) => setPreferences({ shortcuts: currentTarget.checked })}
+          />
+        </Stack>
+        <Menu.Divider />
+        <Text size="xs" c="dimmed" px="sm" py={4}>
+          {caller.grants
+            .map(({ role, namespace, own_only: own }) => `${role}@${namespace}${own ? ':own' : ''}`)
+            .join(', ')}
+        </Text>
+        <Menu.Item component={Link} to="/settings/me" closeMenuOnClick>
+          My account
+        </Menu.Item>
+        <Menu.Item onClick={() => void signOut()}>Sign out</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,92 @@
+/** What surrounds every screen: where to go, in which namespace, whether we keep up, who is signed in. */
+import { AppShell, Burger, Group, NavLink, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { Link, Outlet, useNavigate, useRouterState, useSearch } from '@tanstack/react-router';
+import { Suspense, useEffect } from 'react';
+import { sessionQuery } from '../api/session.ts';
+import { Waiting } from '../ui/card.tsx';
+import { useShortcuts } from '../ui/shortcuts.ts';
+import { AccountMenu } from './account-menu.tsx';
+import { NamespacePicker } from './namespace-picker.tsx';
+
+export interface Screen {
+  readonly to: '/' | '/jobs' | '/runs' | '/dead' | '/workers' | '/settings/$part';
+  readonly label: string;
+  /** After `g`. */
+  readonly key: string;
+  readonly part?: string;
+}
+
+export const SCREENS: readonly Screen[] = [
+  { to: '/', label: 'Overview', key: 'o' },
+  { to: '/jobs', label: 'Jobs', key: 'j' },
+  { to: '/runs', label: 'Runs', key: 'r' },
+  { to: '/dead', label: 'Dead letters', key: 'd' },
+  { to: '/workers', label: 'Workers', key: 'w' },
+  { to: '/settings/$part', label: 'Settings', key: 's', part: 'me' },
+];
+
+export function Shell() {
+  const { data: caller } = useQuery(sessionQuery);
+  const { ns } = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const [opened, { toggle, close }] = useDisclosure();
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const href = useRouterState({ select: (state) => state.location.href });
+  // The session ended while the page was open: sign in, and come back.
+  useEffect(() => {
+    if (caller === null) void navigate({ to: '/login', search: { next: href } });
+  }, [caller, navigate, href]);
+  const go = ({ to, part }: Screen) =>
+    navigate({
+      to,
+      params: part === undefined ? {} : { part },
+      search: ns === undefined ? {} : { ns },
+    } as never);
+  useShortcuts(Object.fromEntries(SCREENS.map((screen) => [`g ${screen.key}`, () => go(screen)])));
+  if (!caller) return null;
+  return (
+    <AppShell
+      header={{ height: 52 }}
+      navbar={{ width: 190, breakpoint: 'sm', collapsed: { mobile: !opened } }}
+      padding="md"
+    >
+      <AppShell.Header>
+        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+          <Group gap="sm" wrap="nowrap">
+            <Burger opened={opened} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
+            <Text fw={700} component={Link} to="/" c="inherit">
+              Carillon
+            </Text>
+            <NamespacePicker />
+          </Group>
+          <Group gap="sm" wrap="nowrap">
+            <AccountMenu caller={caller} />
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="xs" component="nav" aria-label="Screens">
+        {SCREENS.map((screen) => (
+          <NavLink
+            key={screen.label}
+            label={screen.label}
+            active={screen.to === '/' ? path === '/' : path.startsWith(`/${screen.to.split('/')[1]}`)}
+            component={Link}
+            {...({
+              to: screen.to,
+              params: screen.part === undefined ? {} : { part: screen.part },
+              search: ns === undefined ? {} : { ns },
+            } as object)}
+            onClick={close}
+          />
+        ))}
+      </AppShell.Navbar>
+      <AppShell.Main>
+        <Suspense fallback={<Waiting height={300} />}>
+          <Outlet />
+        </Suspense>
+      </AppShell.Main>
+    </AppShell>
+  );
+}

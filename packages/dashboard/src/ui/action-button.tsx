@@ -1,0 +1,151 @@
+/**
+ * A button for something that a role allows: disabled with the reason where it is not allowed, busy while it is under way (a second
+ * click does nothing), and asked first where it cannot be undone.
+ */
+import { Button, type ButtonProps, Group, Modal, Stack, Text, TextInput, Tooltip } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { type Action, usePermission } from '../api/session.ts';
+import { notify } from './notify.ts';
+import { Problem } from './problem.tsx';
+
+interface Confirmation {
+  readonly title: string;
+  /** What will happen, in a sentence. */
+  readonly effect: ReactNode;
+  /** Must be typed first, where very much is lost. */
+  readonly type?: string | undefined;
+  readonly confirmLabel?: string | undefined;
+}
+
+interface ActionButtonProps extends Pick<ButtonProps, 'size' | 'variant' | 'color' | 'leftSection'> {
+  readonly label: string;
+  readonly action: Action;
+  readonly namespace?: string | undefined;
+  readonly userId?: string | null | undefined;
+  readonly confirm?: Confirmation | undefined;
+  /** Why it makes no sense now. */
+  readonly disabledBecause?: string | undefined;
+  /** Answers what to say when it is done; nothing is said where it answers undefined. The key is the same for every try of one click. */
+  readonly run: (idempotencyKey: string) => Promise<string | undefined>;
+}
+
+export function ActionButton(props: ActionButtonProps) {
+  const { label, action, namespace, userId, confirm, disabledBecause, run, ...look } = props;
+  const permission = usePermission(action, { namespace, userId });
+  const [asking, setAsking] = useState(false);
+  const task = useMutation({
+    mutationFn: run,
+    onSuccess: (said) => {
+      setAsking(false);
+      if (said !== undefined) notify({ message: said });
+    },
+    onError: (error) => {
+      if (!confirm) notify({ error });
+    },
+  });
+  const start = () => {
+    if (!task.isPending) task.mutate(randomKey());
+  };
+  const reason = permission.why ?? disabledBecause;
+  return (
+    <>
+      <Tooltip
+        label={reason}
+        disabled={reason === undefined}
+        events={{ hover: true, focus: true, touch: true }}
+      >
+        <Button
+          size="compact-sm"
+          variant="default"
+          {...look}
+          aria-disabled={reason !== undefined}
+          data-disabled={reason !== undefined || undefined}
+          loading={task.isPending && !asking}
+          onClick={() => {
+            if (reason !== undefined) return;
+            if (confirm) setAsking(true);
+            else start();
+          }}
+        >
+          {label}
+        </Button>
+      </Tooltip>
+      {confirm && (
+        <ConfirmDialog
+          {...confirm}
+          opened={asking}
+          busy={task.isPending}
+          error={task.error}
+          label={confirm.confirmLabel ?? label}
+          onClose={() => {
+            setAsking(false);
+            task.reset();
+          }}
+          onConfirm={start}
+        />
+      )}
+    </>
+  );
+}
+
+interface ConfirmDialogProps extends Confirmation {
+  readonly opened: boolean;
+  readonly busy: boolean;
+  readonly error: unknown;
+  readonly label: string;
+  readonly onClose: () => void;
+  readonly onConfirm: () => void;
+}
+
+export function ConfirmDialog(props: ConfirmDialogProps) {
+  const { title, effect, type, opened, busy, error, label, onClose, onConfirm } = props;
+  const [typed, setTyped] = useState('');
+  const ready = type === undefined || typed === type;
+  return (
+    <Modal opened={opened} onClose={onClose} title={title} centered>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (ready && !busy) onConfirm();
+        }}
+      >
+        <Stack gap="md">
+          <Text size="sm" component="div" className="wrap-anywhere">
+            {effect}
+          </Text>
+          {type !== undefined && (
+            <TextInput
+              label={`Type ${type} to confirm`}
+              value={typed}
+              onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+              data-autofocus
+            />
+          )}
+          {error !== null && error !== undefined && <Problem error={error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Back
+            </Button>
+            <Button
+              type="submit"
+              color="red.8"
+              loading={busy}
+              disabled={!ready}
+              data-autofocus={type === undefined || undefined}
+            >
+              {label}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+/** crypto.randomUUID is only there over TLS and on loopback. */
+function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, '0'),
+  ).join('');
+}

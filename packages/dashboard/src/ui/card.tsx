@@ -1,0 +1,68 @@
+/** A part of a page with a title: shows its answer, a skeleton while the first one is read, or its own problem. */
+import { Box, Group, Paper, Skeleton, Stack, Title } from '@mantine/core';
+import { type ReactNode, useEffect, useState } from 'react';
+import { Problem } from './problem.tsx';
+
+interface Answer<T> {
+  readonly data: T | undefined;
+  readonly error: unknown;
+  readonly refetch: () => unknown;
+}
+
+export function Card({
+  title,
+  actions,
+  children,
+}: {
+  title?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+}) {
+  return (
+    <Paper withBorder radius="md" p="md" component="section">
+      <Stack gap="sm">
+        {(title !== undefined || actions !== undefined) && (
+          <Group justify="space-between" wrap="nowrap">
+            <Title order={2} size="h5">
+              {title}
+            </Title>
+            {actions}
+          </Group>
+        )}
+        {children}
+      </Stack>
+    </Paper>
+  );
+}
+
+/** Old data stays while new data is read or fails; a skeleton only appears when waiting is noticeable. */
+export function Loaded<T>({
+  of,
+  height = 120,
+  children,
+}: {
+  of: Answer<T>;
+  height?: number;
+  children: (data: T) => ReactNode;
+}) {
+  const { data, error, refetch } = of;
+  return (
+    <>
+      {error !== null && error !== undefined && <Problem error={error} onRetry={() => void refetch()} />}
+      {data !== undefined
+        ? children(data)
+        : (error === null || error === undefined) && <Waiting height={height} />}
+    </>
+  );
+}
+
+const NOTICEABLE_MS = 150;
+
+export function Waiting({ height }: { height: number }) {
+  const [shown, setShown] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setShown(true), NOTICEABLE_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return <Box aria-busy="true">{shown ? <Skeleton height={height} radius="md" /> : <Box h={height} />}</Box>;
+}

@@ -1,0 +1,38 @@
+/** What went wrong, what to do about it, and a way to try again. */
+import { CarillonError } from '@carillon/client';
+import { Alert, Button, Code, Group, Stack, Text } from '@mantine/core';
+
+export function Problem({ error, onRetry }: { error: unknown; onRetry?: (() => void) | undefined }) {
+  const known = error instanceof CarillonError ? error : undefined;
+  const forbidden = known?.status === 403;
+  return (
+    <Alert
+      color={forbidden ? 'gray' : 'red'}
+      role="alert"
+      title={forbidden ? 'Not allowed' : 'This did not work'}
+    >
+      <Stack gap={6}>
+        <Text size="sm" className="wrap-anywhere">
+          {error instanceof Error ? error.message : String(error)}
+        </Text>
+        {known?.fix !== undefined && (
+          <Text size="sm" c="dimmed">
+            {known.fix}
+          </Text>
+        )}
+        <Group gap="sm">
+          {onRetry && (
+            <Button size="compact-sm" variant="default" onClick={onRetry}>
+              Try again
+            </Button>
+          )}
+          {known?.requestId !== undefined && (
+            <Text size="xs" c="dimmed">
+              Request <Code>{known.requestId}</Code>
+            </Text>
+          )}
+        </Group>
+      </Stack>
+    </Alert>
+  );
+}
