@@ -103,6 +103,15 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'browser',
+          include: ['tests/browser/**/*.browser.test.ts'],
+          exclude: NEVER,
+          globalSetup: [POSTGRES, './tests/browser/global-setup.ts'],
+          ...LONG_LIMITS,
+        },
+      },
+      {
+        test: {
           name: 'faults',
           include: ['tests/faults/**/*.test.ts'],
           exclude: NEVER,

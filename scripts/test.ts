@@ -34,7 +34,7 @@ const CHECKS: readonly Stage[] = [
 ];
 const PLAIN_NOTICE_MS = 20_000;
 const COMPUTING = ['unit', 'architecture', 'fuzz', 'db', 'simulation'];
-const WAITING = ['faults', 'cli', 'rpc'];
+const WAITING = ['faults', 'cli', 'rpc', 'browser'];
 const MODES: Record<string, readonly (readonly string[])[]> = {
   check: [['unit', 'architecture']],
   test: [COMPUTING, WAITING],

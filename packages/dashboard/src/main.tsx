@@ -16,7 +16,7 @@ const theme = createTheme({
   fontFamilyMonospace: 'ui-monospace, "SFMono-Regular", Menlo, Consolas, "Liberation Mono", monospace',
   fontSizes: { xs: '12px', sm: '13px', md: '14px', lg: '16px', xl: '20px' },
   primaryColor: 'blue',
-  primaryShade: { light: 8, dark: 7 },
+  primaryShade: 8,
   defaultRadius: 'md',
   respectReducedMotion: true,
 });

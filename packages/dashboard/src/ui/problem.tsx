@@ -1,12 +1,13 @@
 /** What went wrong, what to do about it, and a way to try again. */
 import { CarillonError } from '@carillon/client';
-import { Alert, Button, Code, Group, Stack, Text } from '@mantine/core';
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 
 export function Problem({ error, onRetry }: { error: unknown; onRetry?: (() => void) | undefined }) {
   const known = error instanceof CarillonError ? error : undefined;
   const forbidden = known?.status === 403;
   return (
     <Alert
+      variant="default"
       color={forbidden ? 'gray' : 'red'}
       role="alert"
       title={forbidden ? 'Not allowed' : 'This did not work'}
@@ -15,11 +16,7 @@ export function Problem({ error, onRetry }: { error: unknown; onRetry?: (() => v
         <Text size="sm" className="wrap-anywhere">
           {error instanceof Error ? error.message : String(error)}
         </Text>
-        {known?.fix !== undefined && (
-          <Text size="sm" c="dimmed">
-            {known.fix}
-          </Text>
-        )}
+        {known?.fix !== undefined && <Text size="sm">{known.fix}</Text>}
         <Group gap="sm">
           {onRetry && (
             <Button size="compact-sm" variant="default" onClick={onRetry}>
@@ -27,8 +24,8 @@ export function Problem({ error, onRetry }: { error: unknown; onRetry?: (() => v
             </Button>
           )}
           {known?.requestId !== undefined && (
-            <Text size="xs" c="dimmed">
-              Request <Code>{known.requestId}</Code>
+            <Text size="xs">
+              Request <span className="mono">{known.requestId}</span>
             </Text>
           )}
         </Group>

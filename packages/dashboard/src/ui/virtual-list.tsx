@@ -102,7 +102,7 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
     j: () => move(at + 1),
     k: () => move(at - 1),
     x: () => focused && toggle(idOf(focused)),
-    ['Enter']: () => focused && onOpen?.(focused),
+    Enter: () => focused && onOpen?.(focused),
   });
 
   if (query.data === undefined)
