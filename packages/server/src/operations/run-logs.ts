@@ -2,10 +2,12 @@
 import {
   type Caller,
   EVERYWHERE,
+  isFinal,
   type Job,
   type Moment,
   Refusal,
   type RunId,
+  type RunStatus,
   readStoredResult,
   requireMay,
 } from '@carillon/domain';
@@ -51,7 +53,6 @@ const TAIL_BYTES_MAX = 8 * 1_024 * 1_024;
 const LOOK_MS = 250;
 const STATUS_EVERY_LOOKS = 4;
 const HEARTBEAT_MS = 15_000;
-const ALIVE: ReadonlySet<string> = new Set(['QUEUED', 'CLAIMED', 'RUNNING', 'CANCELLING']);
 /** In the position of a followed log: the parts of an attempt, which are at several servers, are so far apart. */
 const PART_SPAN = 1e12;
 
@@ -198,7 +199,7 @@ async function* follow(
   /** Parts of which it was said that more cannot be read now. */
   const missing = new Set<string>();
   for (let look = 0; !signal.aborted; look += 1) {
-    let status: string | undefined;
+    let status: RunStatus | undefined;
     if (look % STATUS_EVERY_LOOKS === 0) {
       const attempts = await storage.runs.attempts(runId, clock.now());
       if (attempts.length === 0) throw runNotFound(runId);
@@ -225,7 +226,7 @@ async function* follow(
       }
     }
     // A failed attempt may be tried again: it is over when it has ended twice in a row, and then all was read.
-    if (status !== undefined) finals = ALIVE.has(status) ? 0 : finals + 1;
+    if (status !== undefined) finals = isFinal(status) ? finals + 1 : 0;
     if (status !== undefined && finals >= 2) {
       yield { kind: 'end', status };
       return;
