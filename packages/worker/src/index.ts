@@ -26,6 +26,7 @@ export type { TlsFiles } from './remote/tls-files.ts';
 export * from './run-channel.ts';
 export type { RunInProgress } from './run-in-progress.ts';
 export { ReportSender } from './runtime/report-sender.ts';
+export { unrecordedMax } from './runtime/unrecorded-bound.ts';
 export * from './runtime/worker-home.ts';
 export { WorkerRuntime, type WorkerRuntimeOptions } from './runtime/worker-runtime.ts';
 export { type MaskedStream, SecretMask } from './secret-mask.ts';

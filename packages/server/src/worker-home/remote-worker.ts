@@ -12,6 +12,7 @@ import {
   type ReportVerdict,
   type RunChannel,
   type RunReport,
+  unrecordedMax,
 } from '@carillon/worker';
 import type { StoredResults } from '../run-results/stored-results.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
@@ -49,8 +50,6 @@ export interface RemoteWorkerOptions {
   readonly silentMs: number;
 }
 
-const UNSETTLED_MAX_LEAST = 1_000;
-const UNSETTLED_MAX_PER_SLOT = 4;
 /** Answers that wait for a worker to read them, beside one for each run that it may hold or tell of again. */
 const UNREAD_MAX = 10_000;
 
@@ -135,7 +134,7 @@ export class RemoteWorker implements LocalWorker {
   }
 
   get #unsettledMax(): number {
-    return Math.max(UNSETTLED_MAX_LEAST, UNSETTLED_MAX_PER_SLOT * this.#slots);
+    return unrecordedMax(this.#slots);
   }
 
   /** It has said that it takes nothing more and ends. */

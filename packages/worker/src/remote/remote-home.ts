@@ -82,6 +82,8 @@ const HANDED_OUT_MAX = 10_000;
 
 export class RemoteHome implements WorkerHome {
   readonly channel: RemoteChannel;
+  /** The server counts what it has assigned and not recorded. */
+  readonly heedsUnrecordedLeft = false;
   readonly #options: RemoteHomeOptions;
   readonly #bootId: string;
   #worker!: HomeWorker;

@@ -3,7 +3,15 @@
  * the silence period it stops its runs itself, before another worker is given them (hazard 14).
  */
 import { type ClaimedBatch, type LeaseId, RUN_ERRORS, type RunId, type WorkerId } from '@carillon/domain';
-import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
+import {
+  type Clock,
+  type Log,
+  Loop,
+  type Random,
+  type Service,
+  silentLog,
+  sleep,
+} from '@carillon/foundation';
 import { ExecutionEngine } from '../execution-engine.ts';
 import type { Handler } from '../handler.ts';
 import { WorkerTrust } from '../worker-trust.ts';
@@ -63,7 +71,10 @@ export class WorkerRuntime implements Service, HomeWorker {
         home.changed();
       },
     });
-    this.#bound = new UnrecordedBound(options);
+    this.#bound = new UnrecordedBound({
+      ...options,
+      log: home.heedsUnrecordedLeft ? options.log : silentLog,
+    });
     this.#trust = new WorkerTrust(clock);
     this.#engine = new ExecutionEngine({
       handlers,
