@@ -1,5 +1,11 @@
 /** Reads the first message of a worker strictly: what it says stands in the storage and in lists for people. */
-import { type BootId, hasControlCharacter, type WorkerId } from '@carillon/domain';
+import {
+  type BootId,
+  HANDLER_NAME_RULE,
+  hasControlCharacter,
+  isHandlerName,
+  type WorkerId,
+} from '@carillon/domain';
 import { protocol as P } from '@carillon/worker';
 import type { WorkerRecord } from '../storage/member-store.ts';
 
@@ -34,7 +40,6 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const KEY_CHARACTERS = 8;
 const SLOTS_MAX = 10_000;
 const HANDLERS_MAX = 1_000;
-const HANDLER_LENGTH_MAX = 200;
 const HELD_LEASES_MAX = 100_000;
 const HELD_RUNS_MAX = 100_000;
 const LABELS_MAX = 64;
@@ -56,11 +61,7 @@ export function readHello(message: P.SessionRequest | undefined, keyId: string):
   const handlers = [...new Set(offer.handlers.map(({ name }) => name))];
   if (handlers.length === 0 || handlers.length > HANDLERS_MAX)
     throw new HelloRefused(`a worker offers from 1 to ${HANDLERS_MAX} handlers`);
-  for (const name of handlers)
-    if (name === '' || !isOneLine(name, HANDLER_LENGTH_MAX))
-      throw new HelloRefused(
-        `the name of a handler has from 1 to ${HANDLER_LENGTH_MAX} characters, and no control characters`,
-      );
+  if (!handlers.every(isHandlerName)) throw new HelloRefused(HANDLER_NAME_RULE);
   const heldRuns = readHeldRuns(hello);
   const heldLeases = [...new Set([...hello.heldLeases, ...(heldRuns?.keys() ?? [])])];
   requireLeases(heldLeases);

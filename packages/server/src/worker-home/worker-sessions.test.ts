@@ -99,7 +99,6 @@ describe('a worker that connects', () => {
     ['name', { name: 'x'.repeat(500) }],
     ['version', { version: '1\n2' }],
     ['labels', { offer: { slots: 1, handlers: [{ name: 'quick' }], labels: { gpu: '\u0007' } } }],
-    ['name of a handler', { offer: { slots: 1, handlers: [{ name: 'quick\n' }] } }],
   ])('whose %s cannot be shown in a line is refused with what is allowed', async (what, over) => {
     const stream = streams.open();
     stream.hello(over);
@@ -109,6 +108,18 @@ describe('a worker that connects', () => {
     expect(stream.goodbye?.reason).toMatch(/200 characters.* no control characters/);
     expect(home.link.workers()).toEqual([]);
   });
+
+  test.each([['quick\n'], [''], ['two words'], ['-quick'], ['ä'], ['q'.repeat(101)]])(
+    'with the handler %j, which no job can name, is refused for good',
+    async (name) => {
+      const stream = streams.open();
+      stream.hello({ offer: { slots: 1, handlers: [{ name }] } });
+      await stream.untilEnded();
+      expect(stream.goodbye).toMatchObject({
+        ...{ reason: expect.stringContaining('the name of a handler has 1 to 100'), dialAgain: false },
+      });
+    },
+  );
 
   test('hazard 44: under the id of another process is refused while that one lives', async () => {
     const workerId = newId();
