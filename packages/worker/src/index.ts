@@ -2,16 +2,12 @@ export * from './define-handler.ts';
 export * from './execution-engine.ts';
 export * from './handler.ts';
 export * from './handler-plugin.ts';
+export { httpPlugin, scriptPlugin } from './handlers/built-in-plugins.ts';
 export * from './handlers/egress-policy.ts';
 export * from './handlers/http-handler.ts';
 export { readHttpPayload } from './handlers/http-payload.ts';
-export { httpPlugin } from './handlers/http-plugin.ts';
 export { parseNetwork } from './handlers/ip-network.ts';
-export {
-  type Containment,
-  probeContainment,
-  type ScriptLimits,
-} from './handlers/script/containment.ts';
+export type { Containment, ScriptLimits } from './handlers/script/containment.ts';
 export { DEFAULT_INTERPRETERS, DEFAULT_PATH, parseInterpreter } from './handlers/script/interpreter.ts';
 export type { UserIds } from './handlers/script/run-folder.ts';
 export * from './handlers/script/script-handler.ts';
