@@ -25,9 +25,8 @@ export interface ReadHello {
   readonly handlers: readonly string[];
   /** JSON Schemas by the names of handlers. */
   readonly parameters: ReadonlyMap<string, string>;
-  readonly heldLeases: readonly string[];
-  /** Positions by lease. Undefined: the worker does not name its runs. */
-  readonly heldRuns: ReadonlyMap<string, ReadonlySet<number>> | undefined;
+  /** Positions by lease. */
+  readonly heldRuns: ReadonlyMap<string, ReadonlySet<number>>;
   /** It leaves. */
   readonly draining: boolean;
   /** Somebody had asked it to drain under its former id. */
@@ -63,12 +62,10 @@ export function readHello(message: P.SessionRequest | undefined, keyId: string):
     throw new HelloRefused(`a worker offers from 1 to ${HANDLERS_MAX} handlers`);
   if (!handlers.every(isHandlerName)) throw new HelloRefused(HANDLER_NAME_RULE);
   const heldRuns = readHeldRuns(hello);
-  const heldLeases = [...new Set([...hello.heldLeases, ...(heldRuns?.keys() ?? [])])];
-  requireLeases(heldLeases);
   return {
     workerId: `${hello.workerId}@${keyId.slice(-KEY_CHARACTERS)}` as WorkerId,
     bootId: hello.bootId as BootId,
-    ...{ session, slots, executing, handlers, heldLeases, heldRuns },
+    ...{ session, slots, executing, handlers, heldRuns },
     ...{ draining: offer.draining, askedToDrain },
     parameters: new Map(
       offer.handlers.flatMap(({ name, parameters }) => (parameters === '' ? [] : [[name, parameters]])),
@@ -77,8 +74,7 @@ export function readHello(message: P.SessionRequest | undefined, keyId: string):
   };
 }
 
-function readHeldRuns({ namesHeldRuns, heldRuns }: P.Hello): ReadHello['heldRuns'] {
-  if (!namesHeldRuns) return undefined;
+function readHeldRuns({ heldRuns }: P.Hello): ReadHello['heldRuns'] {
   const named = new Map<string, Set<number>>();
   let count = 0;
   for (const { leaseId, positions } of heldRuns) {
@@ -86,6 +82,7 @@ function readHeldRuns({ namesHeldRuns, heldRuns }: P.Hello): ReadHello['heldRuns
     if (count > HELD_RUNS_MAX) throw new HelloRefused(`held_runs are at most ${HELD_RUNS_MAX} runs`);
     named.set(leaseId, new Set([...(named.get(leaseId) ?? []), ...positions]));
   }
+  requireLeases([...named.keys()]);
   return named;
 }
 
@@ -111,5 +108,7 @@ function isOneLine(text: string, lengthMax: number): boolean {
 
 export function requireLeases(leaseIds: readonly string[]): void {
   if (leaseIds.length > HELD_LEASES_MAX || !leaseIds.every((leaseId) => UUID.test(leaseId)))
-    throw new ProtocolBroken(`held_leases are at most ${HELD_LEASES_MAX} UUIDs`);
+    throw new ProtocolBroken(
+      `the leases that a worker holds are at most ${HELD_LEASES_MAX}, each named by a UUID in small letters`,
+    );
 }

@@ -153,7 +153,7 @@ describe('a worker that connects', () => {
     const other = newId();
     const next = await connected({
       ...{ ...identity, session: 2, executing: 1 },
-      heldLeases: [batch.leaseId, other],
+      heldRuns: [batch.leaseId, other].map((leaseId) => ({ leaseId, positions: [0] })),
     });
     expect((await next.welcomed()).unknownLeases).toEqual([other]);
     await eventually(() => expect(home.freeSlots()).toEqual([3]), SOON);
@@ -233,7 +233,8 @@ describe('a run that failed on its way', () => {
       [0, runs[0]!.runId],
       [2, runs[2]!.runId],
     ]);
-    await eventually(async () => expect(await home.statuses(jobs[1]!)).toEqual(['FAILED']), SOON);
+    const failed = jobs.find(({ jobId }) => jobId === runs[1]!.jobId)!;
+    await eventually(async () => expect(await home.statuses(failed)).toEqual(['FAILED']), SOON);
     // Two of its four slots are in use.
     await eventually(() => expect(home.freeSlots()).toEqual([2]), SOON);
   });
@@ -372,7 +373,7 @@ test('a message that is too large ends the stream, and nothing else', async () =
 
 test('a worker gets no more runs than it has slots, and a large lease in parts that a frame can hold', async () => {
   const offer = { slots: 2_000, handlers: [{ name: 'quick' }] };
-  const stream = await connected({ offer, namesHeldRuns: true });
+  const stream = await connected({ offer });
   await eventually(() => home.workerId(), SOON);
   const { batch } = await home.hand('quick', { count: 1_100 });
   await eventually(() => {

@@ -265,7 +265,7 @@ export class WorkerSessions implements Service {
       ? { draining: hello.askedToDrain }
       : await members.beatWorker(workerId, clock.now());
     worker.drain(draining);
-    const unknownLeases = isBuried ? [...hello.heldLeases] : await worker.open();
+    const unknownLeases = isBuried ? [...hello.heldRuns.keys()] : await worker.open();
     const { beatMs, trustMs } = beatTimes(silentMs);
     worker.frames.put(P.URGENCY.life, 0, (frame) => {
       frame.welcome = create(P.WelcomeSchema, {

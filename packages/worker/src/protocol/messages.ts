@@ -78,16 +78,6 @@ export function assignsOf(batch: ClaimedBatch): Sized<Assign>[] {
   return assigns;
 }
 
-/** The first ones that fit one frame: at least one, if there is any. */
-export function firstFrameOf(assigns: readonly Sized<Assign>[]): readonly Sized<Assign>[] {
-  let bytes = 0;
-  const end = assigns.findIndex((assign, i) => {
-    bytes += assign.bytes;
-    return i > 0 && bytes > ASSIGN_BYTES_MAX;
-  });
-  return end < 0 ? assigns : assigns.slice(0, end);
-}
-
 function assignOf({ leaseId, claimedAtMs }: ClaimedBatch, runs: readonly ClaimedRun[]): Assign {
   const assign = create(AssignSchema);
   assign.leaseId = leaseId;

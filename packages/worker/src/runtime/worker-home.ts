@@ -117,6 +117,4 @@ export interface HomeWorker {
   stopUnknown(leases: readonly LeaseId[]): number;
   /** The way to the home was lost, and may be found again. */
   beatSoon(): void;
-  /** Takes nothing more, and leaves within this time. */
-  drain(withinMs: number, reason: string): void;
 }

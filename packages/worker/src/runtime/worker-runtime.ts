@@ -30,8 +30,6 @@ export interface WorkerRuntimeOptions {
   readonly slots: number;
   /** How long stop() waits for runs to end by themselves. */
   readonly drainMs: number;
-  /** The home wants the worker to leave. */
-  readonly onDrain?: (withinMs: number, reason: string) => void;
 }
 
 /** A little longer than the engine waits for handlers that do not stop. */
@@ -185,10 +183,6 @@ export class WorkerRuntime implements Service, HomeWorker {
 
   beatSoon(): void {
     this.#loop.wake();
-  }
-
-  drain(withinMs: number, reason: string): void {
-    this.#options.onDrain?.(withinMs, reason);
   }
 
   /** One beat and nothing else, since trust rests on it: nothing slow may delay it. */
