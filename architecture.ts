@@ -257,7 +257,8 @@ export const MODULES: readonly Module[] = [
   {
     name: 'server/dispatcher',
     kind: 'role',
-    purpose: 'Takes runs from the backlog for the workers of this process whenever they have free slots.',
+    purpose:
+      'Takes runs from the backlog for the workers of this server, in its process or connected by a stream, whenever they have free slots.',
     imports: ['domain', 'foundation', 'server/backlog', 'server/storage', 'server/worker-link'],
   },
   {
@@ -417,7 +418,8 @@ export const MODULES: readonly Module[] = [
   {
     name: 'server/worker-link/in-process-worker-link.ts',
     kind: 'adapter',
-    purpose: 'The link to workers in this process: a function call.',
+    purpose:
+      'The link to the workers of this server, in its process or connected by a stream: a function call.',
     imports: ['domain', 'server/worker-link'],
   },
 
