@@ -161,6 +161,7 @@ export const MODULES: readonly Module[] = [
       'server/event-feed',
       'server/handlers',
       'server/ingest',
+      'server/log-store',
       'server/outgoing',
       'server/run-logs',
       'server/secrets',
@@ -344,9 +345,9 @@ export const MODULES: readonly Module[] = [
   {
     name: 'server/log-store',
     kind: 'port',
-    purpose: 'What runs have written, as text by day, run and epoch.',
-    imports: ['domain'],
-    files: ['log-store.ts'],
+    purpose: 'What runs have written, as text by day, run and epoch, and how a line of it is written.',
+    imports: ['domain', 'worker'],
+    files: ['log-store.ts', 'log-line.ts'],
   },
   {
     name: 'server/log-store/files-log-store.ts',
