@@ -215,7 +215,7 @@ export const MODULES: readonly Module[] = [
     kind: 'service',
     purpose:
       'What http jobs need of the installation: its own addresses, which they may not call, and the keys that sign their requests.',
-    imports: ['domain', 'foundation', 'worker', 'server/audit', 'server/storage'],
+    imports: ['domain', 'foundation', 'worker', 'server/accounts', 'server/audit', 'server/storage'],
   },
   {
     name: 'server/run-state',
@@ -228,7 +228,7 @@ export const MODULES: readonly Module[] = [
     kind: 'service',
     purpose:
       'Secrets that payloads name: set and encrypted, and put into payloads on their way to the worker.',
-    imports: ['domain', 'foundation', 'server/audit', 'server/outgoing', 'server/storage'],
+    imports: ['domain', 'foundation', 'server/accounts', 'server/audit', 'server/outgoing', 'server/storage'],
   },
   {
     name: 'server/run-logs',
@@ -574,7 +574,7 @@ export const MODULES: readonly Module[] = [
     name: 'server/kept-channel.ts',
     kind: 'composition',
     purpose: 'Where what runs say goes: output to the log store, progress and checkpoints to the storage.',
-    imports: ['foundation', 'worker', 'server/run-output', 'server/run-state'],
+    imports: ['foundation', 'worker', 'server/run-output', 'server/run-results', 'server/run-state'],
   },
   {
     name: 'server/readiness.ts',
