@@ -41,7 +41,7 @@ const SLOTS_MAX = 10_000;
 const HANDLERS_MAX = 1_000;
 const HELD_LEASES_MAX = 100_000;
 const HELD_RUNS_MAX = 100_000;
-const LABELS_MAX = 64;
+const WORKER_LABELS_MAX = 64;
 const SHOWN_LENGTH_MAX = 200;
 
 export function readHello(message: P.SessionRequest | undefined, keyId: string): ReadHello {
@@ -93,8 +93,8 @@ function readShown({ name, language, version }: P.Hello, { labels }: P.Offer): R
       throw new HelloRefused(
         `the ${field} of a worker must have at most ${SHOWN_LENGTH_MAX} characters${field === 'labels' ? ' each' : ''}, and no control characters`,
       );
-  if (Object.keys(labels).length > LABELS_MAX)
-    throw new HelloRefused(`a worker has at most ${LABELS_MAX} labels`);
+  if (Object.keys(labels).length > WORKER_LABELS_MAX)
+    throw new HelloRefused(`a worker has at most ${WORKER_LABELS_MAX} labels`);
   return {
     ...{ name: name || undefined, language: language || undefined, version: version || undefined },
     labels: { ...labels },
