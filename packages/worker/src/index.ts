@@ -1,3 +1,4 @@
+export { readProgress, requireCheckpoint } from './check-run-state.ts';
 export * from './define-handler.ts';
 export * from './execution-engine.ts';
 export * from './handler.ts';

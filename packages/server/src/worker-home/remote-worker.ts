@@ -10,11 +10,10 @@ import {
   type ReportedRun,
   ReportSender,
   type ReportVerdict,
-  type RunChannel,
   type RunReport,
   unrecordedMax,
 } from '@carillon/worker';
-import type { StoredResults } from '../run-results/stored-results.ts';
+import type { HomeChannel } from '../run-results/stored-results.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore, UnreceivedRun } from '../storage/member-store.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
@@ -41,8 +40,7 @@ export interface RemoteWorkerOptions {
   readonly leases: LeaseStore;
   readonly reports: RunReports;
   readonly link: Pick<LocalWorkers, 'freed'>;
-  readonly channel: RunChannel;
-  readonly results?: Pick<StoredResults, 'savePart'> | undefined;
+  readonly channel: HomeChannel;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -51,12 +49,6 @@ export interface RemoteWorkerOptions {
 
 /** Answers that wait for a worker to read them, beside one for each run that it may hold or tell of again. */
 const UNREAD_MAX = 10_000;
-
-const VERDICTS: Record<ReportVerdict, P.Verdict> = {
-  settled: P.Verdict.UNSPECIFIED,
-  cancelled: P.Verdict.CANCELLED,
-  stale: P.Verdict.STALE,
-};
 
 const NEVER_ARRIVED: RunOutcome = { kind: 'RETURNED', error: 'the run never reached its worker' };
 
@@ -149,7 +141,10 @@ export class RemoteWorker implements LocalWorker {
     // LEASE-9: a worker that dials again still has what it had.
     this.#unsettled += this.#leases.runCount;
     // LEASE-11: the stream broke in the middle of a lease. What of it is on its way on an older stream, the worker drops.
-    this.#neverArrived(this.#leases.takeUnnamed(heldRuns));
+    const unnamed = this.#leases.takeUnnamed(heldRuns);
+    if (unnamed.length > 0)
+      this.#options.log.warn({ runs: unnamed.length }, 'giving back runs that never arrived');
+    this.#neverArrived(unnamed);
     this.#watch.start();
     return unknown;
   }
@@ -315,7 +310,7 @@ export class RemoteWorker implements LocalWorker {
       this.#settled.set(leaseId, settled);
     }
     settled.positions.push(position);
-    settled.verdicts.push(VERDICTS[verdict]);
+    settled.verdicts.push(P.VERDICTS[verdict]);
     this.#settledCount += 1;
   }
 
@@ -333,8 +328,6 @@ export class RemoteWorker implements LocalWorker {
   }
 
   #neverArrived(runs: readonly ReportedRun[]): void {
-    if (runs.length === 0) return;
-    this.#options.log.warn({ runs: runs.length }, 'giving back runs that never arrived');
     const endedAtMs = this.#options.clock.now();
     for (const run of runs)
       this.#sender.send({ run, startedAtMs: undefined, endedAtMs, outcome: NEVER_ARRIVED });

@@ -1,7 +1,7 @@
 /** What a worker at the end of a stream may say, and what becomes of one that lies, repeats itself or sends garbage. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ClaimedBatch } from '@carillon/domain';
-import { protocol as P, type RunChannel } from '@carillon/worker';
+import { protocol as P, type RunChannel, requireCheckpoint } from '@carillon/worker';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
 import { newId } from '../storage/conformance/sample-job.ts';
@@ -22,8 +22,10 @@ const CHANNEL: RunChannel = {
     return undefined;
   },
   progress: ({ runId }, { percent, message }) => void said.push(`${runId} ${percent} ${message}`),
-  saveCheckpoint: async ({ runId }, value, sequence) =>
-    void said.push(`${runId} saved ${value} as ${sequence}`),
+  saveCheckpoint: async ({ runId }, value, sequence) => {
+    requireCheckpoint(value);
+    said.push(`${runId} saved ${value} as ${sequence}`);
+  },
   close: ({ runId }) => void said.push(`${runId} closed`) as undefined,
 };
 
