@@ -5,9 +5,10 @@
  */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { closeSync, constants, openSync, readlinkSync } from 'node:fs';
-import type { Readable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { machineMs } from './guard-program.ts';
 import { readProcess } from './process-table.ts';
+import { signalTo } from './process-tree.ts';
 
 export const LAUNCHER_PROGRAM = import.meta.url;
 
@@ -23,6 +24,8 @@ export interface LaunchOrder {
   readonly descriptors?: readonly number[];
   /** One descriptor more, open as long as the launcher lives. What is written to it is told with the end, or to nobody. */
   readonly last?: 'told' | 'kept';
+  /** Base64 of what can be read there at first. */
+  readonly handed?: string;
   /** By the clock of the machine: not started after it. */
   readonly beforeMs?: number | undefined;
   /** Killed after it. */
@@ -50,11 +53,21 @@ const SAID_MAX = 1_000;
 /** What holds the last descriptor is killed with the process that has ended. */
 const SAID_WITHIN_MS = 200;
 
+/** Not waited for yet: the numbers are still theirs. */
+const running = new Set<number>();
+
 /** What the process runs. */
 export function launch(): void {
   process.title = 'carillon-launcher';
   for (const signal of NOT_HEEDED) process.on(signal, () => undefined);
-  const end = () => process.exit(0);
+  const end = () => {
+    // They end with this process anyway, but for those that have just begun.
+    for (const pid of running) {
+      signalTo(-pid, 'SIGKILL');
+      signalTo(pid, 'SIGKILL');
+    }
+    process.exit(0);
+  };
   process.stdin.once('error', end).once('end', end);
   process.stdout.once('error', end);
   const tell = (line: LauncherLine) => process.stdout.write(`${JSON.stringify(line)}\n`);
@@ -105,7 +118,10 @@ export function startOrder(order: OrderLine, tell: (line: LauncherLine) => void)
     child.once('error', (error) => tell(failureOf(id, error)));
     // It cannot have been waited for: the number is still its own.
     if (child.pid === undefined) return;
-    tell({ is: 'started', id, pid: child.pid, startedAt: readProcess(child.pid)?.startedAt ?? '' });
+    const { pid } = child;
+    running.add(pid);
+    child.once('exit', () => running.delete(pid));
+    tell({ is: 'started', id, pid, startedAt: readProcess(pid)?.startedAt ?? '' });
     followToEnd(child, order, (end) => tell({ is: 'ended', id, ...end }));
   } catch (error) {
     tell(failureOf(id, error));
@@ -122,8 +138,13 @@ function spawnOrdered(order: OrderLine): ChildProcess {
   });
 }
 
-function followToEnd(child: ChildProcess, { last }: OrderLine, onEnd: (end: LaunchEnd) => void): void {
-  const from = last && (child.stdio.at(-1) as Readable | undefined);
+function followToEnd(
+  child: ChildProcess,
+  { last, handed }: OrderLine,
+  onEnd: (end: LaunchEnd) => void,
+): void {
+  const from = last && (child.stdio.at(-1) as Duplex | undefined);
+  if (handed !== undefined) from?.write(Buffer.from(handed, 'base64'));
   let said = '';
   from?.on('data', (bytes: Buffer) => {
     if (said.length < SAID_MAX) said += bytes.toString('latin1');

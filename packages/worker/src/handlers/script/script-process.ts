@@ -6,7 +6,8 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
 import type { RunTrust } from '../../worker-trust.ts';
-import { type Containment, commandLine, type ScriptLimits } from './containment.ts';
+import { notStartedBy } from './contain-program.ts';
+import { type Containment, commandLine, environmentFor, type ScriptLimits } from './containment.ts';
 import { machineMs } from './guard-program.ts';
 import type { LaunchEnd, LaunchOrder } from './launcher-program.ts';
 import { closeWriters, type NamedPipe, type PipeStock } from './named-pipes.ts';
@@ -139,7 +140,7 @@ export class ScriptProcess {
     return {
       command: commandLine(containment, this.#options),
       cwd: folder.path,
-      env: { ...env, [COOKIE_VARIABLE]: cookie },
+      ...environmentFor(containment, env, { [COOKIE_VARIABLE]: cookie }),
       user,
       isDetached: true,
       descriptors,
@@ -165,6 +166,8 @@ export class ScriptProcess {
       this.#hasExited = true;
       this.#endTree({ isLost: !end });
       await this.#readRest(read, [out!, errors!, control!]);
+      const failure = notStartedBy(end?.said ?? '');
+      if (failure) throw failure;
       return {
         ...(this.#isKilled || !end ? { code: undefined, signal: 'SIGKILL' } : endOf(end.code, end.signal)),
         broken: this.#broken,
