@@ -8,9 +8,16 @@ const BUCKET_MAX = 280;
 
 /** Bucket 0 holds what took less than a millisecond, and what a clock that was set back made negative. */
 export function bucketOf(ms: number): number {
+  return SHORT[ms] ?? computeBucket(ms);
+}
+
+function computeBucket(ms: number): number {
   if (!(ms >= 1)) return 0;
   return Math.min(BUCKET_MAX, 1 + Math.floor(Math.log2(ms) * BUCKETS_PER_DOUBLING));
 }
+
+/** Most are whole and short, and there are two for every run. */
+const SHORT: readonly number[] = Array.from({ length: 1_024 }, (_, ms) => computeBucket(ms));
 
 /** The geometric middle of the bucket, in whole milliseconds where there are several. */
 export function msOfBucket(bucket: number): number {
