@@ -8,7 +8,7 @@ export function showWhy({ out }: Cli, why: Why): ExitCode {
     ['state', why.state],
     ...why.reasons.flatMap((reason, i): [string, string | undefined][] => [
       [i === 0 ? 'why' : 'also', reason.text],
-      ['since', reason.since === null ? undefined : out.time(reason.since)],
+      ['since', reason.since_at === null ? undefined : out.time(reason.since_at)],
       ['held by', reason.held_by.map(holderText).join('; ') || undefined],
       ['to do', reason.fix ?? undefined],
     ]),

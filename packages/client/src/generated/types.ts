@@ -666,9 +666,9 @@ export interface Why {
     readonly code: 'paused' | 'not_due' | 'retry_wait' | 'at_limit' | 'no_worker' | 'workers_draining' | 'slots_busy' | 'behind_others' | 'starting' | 'start_timeout' | 'no_scheduler' | 'running' | 'cancelling' | 'interrupted' | 'succeeded' | 'failed' | 'dead_letter' | 'cancelled' | 'skipped' | 'schedule_ended';
     /** What is the matter, in plain sentences. */
     readonly text: string;
-    readonly since: string | null;
+    readonly since_at: string | null;
     /** When it ends by itself, where that is known. */
-    readonly until: string | null;
+    readonly until_at: string | null;
     /** The runs that hold what it waits for, at most ten. */
     readonly held_by: readonly {
       readonly run_id: string;

@@ -36,8 +36,8 @@ const holder = answerOf<Holder>()({
 const reason = answerOf<Reason>('WhyReason')({
   code: [z.enum(REASON_CODES), ({ code }) => code],
   text: [z.string().describe('What is the matter, in plain sentences.'), ({ text }) => text],
-  since: [instant.nullable(), ({ sinceMs }) => instantText(sinceMs)],
-  until: [
+  since_at: [instant.nullable(), ({ sinceMs }) => instantText(sinceMs)],
+  until_at: [
     instant.nullable().describe('When it ends by itself, where that is known.'),
     ({ untilMs }) => instantText(untilMs),
   ],

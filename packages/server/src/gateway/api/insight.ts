@@ -32,8 +32,8 @@ const AT_LIMIT = {
     {
       code: 'at_limit',
       text: `The job may have 1 run at a time (max_concurrency), and has that many, such as ${RUN_ID} on the worker worker-1.`,
-      since: '2030-01-02T08:00:00.000Z',
-      until: null,
+      since_at: '2030-01-02T08:00:00.000Z',
+      until_at: null,
       held_by: [{ run_id: RUN_ID, job_id: JOB_ID, worker_id: 'worker-1' }],
       fix: `Wait until one of them has ended, cancel one (carillon runs cancel ${RUN_ID}), or allow more at a time: carillon jobs update ${JOB_ID} --concurrency 2`,
     },
@@ -49,7 +49,7 @@ const NOT_DUE = {
     {
       code: 'not_due',
       text: 'It is not due yet: it starts at 2030-01-02T08:00:00.000Z.',
-      ...{ since: null, until: '2030-01-02T08:00:00.000Z', held_by: [], fix: null },
+      ...{ since_at: null, until_at: '2030-01-02T08:00:00.000Z', held_by: [], fix: null },
     },
   ],
   ...{ position: null, estimated_start_at: '2030-01-02T08:00:00.000Z' },
