@@ -73,6 +73,7 @@ const STORAGE_FILES = [
   'run-state-store.ts',
   'run-store.ts',
   'run-log-store.ts',
+  'insight-store.ts',
   'housekeeping-store.ts',
   'secret-store.ts',
   'signing-key-store.ts',

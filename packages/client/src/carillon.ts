@@ -7,7 +7,7 @@ import type { JobStatusReport } from './generated/types.ts';
 import { Audit, Keys, Namespaces, Secrets, Session, Sessions, Users } from './resources/accounts.ts';
 import { Events } from './resources/events.ts';
 import { Jobs, Schedules } from './resources/jobs.ts';
-import { DeadLetters, Handlers, Runs, Workers } from './resources/runs.ts';
+import { DeadLetters, Handlers, Runs, Search, Workers } from './resources/runs.ts';
 import { watchJob } from './watch-job.ts';
 import { type CallOptions, Transport } from './wire/transport.ts';
 import { userAgentHeader } from './wire/user-agent.ts';
@@ -38,6 +38,7 @@ export class Carillon {
   readonly schedules: Schedules;
   readonly workers: Workers;
   readonly handlers: Handlers;
+  readonly search: Search;
   readonly events: Events;
   readonly keys: Keys;
   readonly users: Users;
@@ -65,6 +66,7 @@ export class Carillon {
     this.schedules = new Schedules(transport);
     this.workers = new Workers(transport);
     this.handlers = new Handlers(transport);
+    this.search = new Search(transport);
     this.events = new Events(transport);
     this.keys = new Keys(transport);
     this.users = new Users(transport);

@@ -71,6 +71,8 @@ export interface PreviewRequest extends ScheduleFields {
   readonly count?: number | null | undefined;
   /** Count from here instead of from now. */
   readonly after?: string | number | null | undefined;
+  /** No instants after this one, at most 42 days later; the answer then counts them day by day. */
+  readonly until?: string | number | null | undefined;
 }
 
 export interface SchedulePreview {
@@ -86,6 +88,11 @@ export interface SchedulePreview {
     readonly kind: 'gap' | 'overlap' | 'fixed_offset';
     readonly message: string;
     readonly at: string;
+  }[];
+  /** How often it fires on each day of the zone, from after to until; empty without until. */
+  readonly per_day: readonly {
+    readonly date: string;
+    readonly count: number;
   }[];
 }
 
@@ -588,6 +595,143 @@ export interface BulkReport {
   }[];
   /** Send it as "cursor" to go on with the rest; null: there is none. */
   readonly next: string | null;
+}
+
+export interface BulkRunsRequest {
+  readonly action: 'cancel' | 'rerun';
+  /** The filters of GET /api/runs; at least one, so that nothing means everything by accident. */
+  readonly filter?: {
+    /** One or several, separated by commas. */
+    readonly status?: string | readonly string[] | undefined;
+    /** Of this job, those that wait included. */
+    readonly job_id?: string | undefined;
+    readonly namespace?: string | undefined;
+    /** Whose jobs; "me" for those of the caller. */
+    readonly user_id?: string | undefined;
+    readonly handler?: string | undefined;
+    /** name:value; given several times, all must hold. */
+    readonly label?: string | readonly string[] | undefined;
+    /** Handed to this worker. */
+    readonly worker_id?: string | undefined;
+    /** Part of the error message, in any case. Needs payloads.read. */
+    readonly error?: string | undefined;
+    /** Handed out since then, and those that ended otherwise than well since then. An instant, or how long ago: 15m, 1h, 1d. */
+    readonly since?: string | undefined;
+    /** Handed out before then. An instant, or how long ago. */
+    readonly until?: string | undefined;
+  } | null | undefined;
+  /** Instead of a filter: these runs, up to 1000. */
+  readonly run_ids?: readonly string[] | null | undefined;
+  /** Only say what would be done. */
+  readonly dry_run?: boolean | null | undefined;
+  /** Why runs are run again, in one line: kept with each and in the audit log. */
+  readonly reason?: string | null | undefined;
+  /** Where a filter continues: take it from "next" of the answer before. */
+  readonly cursor?: string | null | undefined;
+}
+
+export interface BulkRunsReport {
+  readonly action: 'cancel' | 'rerun';
+  readonly dry_run: boolean;
+  readonly matched: number;
+  readonly changed: number;
+  readonly unchanged: number;
+  /** Could not be changed: they have ended, for instance. */
+  readonly refused: number;
+  /** The first 100 that matched. */
+  readonly run_ids: readonly string[];
+  /** One for each run; in a dry run, only those that cannot be changed. */
+  readonly results: readonly {
+    readonly run_id: string;
+    /** unchanged: it was asked to stop before, or was run again under the same Idempotency-Key. */
+    readonly outcome: 'changed' | 'unchanged' | 'refused';
+    /** Of a run that is run again. */
+    readonly new_run_id: string | null;
+    /** Why it was refused; null otherwise. */
+    readonly error: {
+      readonly code: string;
+      readonly message: string;
+    } | null;
+  }[];
+  /** Send it as "cursor" to go on with the rest; null: there is none. */
+  readonly next: string | null;
+}
+
+/** Why a job or a run does not run now, or how it ended. */
+export interface Why {
+  readonly state: 'scheduled' | 'waiting' | 'running' | 'paused' | 'succeeded' | 'failed' | 'cancelled' | 'skipped' | 'ended';
+  /** The first reason: what matters most. */
+  readonly text: string;
+  readonly reasons: readonly {
+    readonly code: 'paused' | 'not_due' | 'retry_wait' | 'at_limit' | 'no_worker' | 'workers_draining' | 'slots_busy' | 'behind_others' | 'starting' | 'start_timeout' | 'no_scheduler' | 'running' | 'cancelling' | 'interrupted' | 'succeeded' | 'failed' | 'dead_letter' | 'cancelled' | 'skipped' | 'schedule_ended';
+    /** What is the matter, in plain sentences. */
+    readonly text: string;
+    readonly since_at: string | null;
+    /** When it ends by itself, where that is known. */
+    readonly until_at: string | null;
+    /** The runs that hold what it waits for, at most ten. */
+    readonly held_by: readonly {
+      readonly run_id: string;
+      readonly job_id: string;
+      /** Null: it may start, and was not handed to a worker yet. */
+      readonly worker_id: string | null;
+    }[];
+    /** What a person can do; null: nothing needs to be done. */
+    readonly fix: string | null;
+  }[];
+  /** Of a run that waits, counted from 1 and up to 1,001: behind the limit of its job among the runs of the job, else among those of the same owner, handler and priority. */
+  readonly position: number | null;
+  /** When it is due, or a guess from how long the latest runs of the job took; null: unknown. */
+  readonly estimated_start_at: string | null;
+}
+
+/** The last outcomes of a job. */
+export interface Strip {
+  readonly job_id: string;
+  /** The newest first; of a run that was tried again, its latest attempt. */
+  readonly runs: readonly {
+    readonly run_id: string;
+    readonly status: RunStatus;
+    readonly scheduled_at: string;
+    readonly started_at: string | null;
+    readonly ended_at: string | null;
+    /** From start to end; null while it runs, and where it never started. */
+    readonly duration_ms: number | null;
+    readonly attempt: number;
+  }[];
+}
+
+export interface SearchResult {
+  /** At most 20, the best first. */
+  readonly hits: readonly {
+    readonly kind: 'job' | 'run' | 'worker' | 'user' | 'namespace';
+    readonly id: string;
+    readonly title: string;
+    readonly detail: string;
+    readonly namespace: string | null;
+  }[];
+  /** More may match: there were too many, or a part of a name was looked for among the newest 10,000 jobs of what the caller sees and there are more. */
+  readonly partial: boolean;
+}
+
+export interface JobVersion {
+  /** Null: it was made by a server that did not record it. */
+  readonly version: number | null;
+  readonly at: string;
+  /** Such as jobs.update or jobs.pause. */
+  readonly action: string;
+  readonly actor: {
+    readonly kind: 'server' | 'user' | 'key';
+    readonly id: string;
+    readonly name: string;
+  };
+  /** Values of a payload are hidden from callers without payloads.read. */
+  readonly changes: readonly {
+    /** Under the name that it has in the audit log. */
+    readonly field: string;
+    readonly before: unknown;
+    readonly after: unknown;
+  }[];
 }
 
 /** One attempt of one occurrence; the attempts of an occurrence share the `run_id`. */

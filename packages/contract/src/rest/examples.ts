@@ -195,6 +195,7 @@ export const EXAMPLES = {
     time_zone: 'Europe/Paris',
     fires: [{ at: '2030-01-02T08:00:00.000Z', local: '2030-01-02T09:00:00+01:00' }],
     warnings: [],
+    per_day: [],
   },
 } as const;
 

@@ -43,7 +43,17 @@ test('every list of the interface is in this test', () => {
         '/jobs',
         '/jobs/bulk',
       ],
-      ...['/jobs/{id}/runs', '/keys', '/namespaces', '/runs', '/sessions', '/users', '/workers'],
+      ...[
+        '/jobs/{id}/runs',
+        '/jobs/{id}/versions',
+        '/runs/bulk',
+        '/keys',
+        '/namespaces',
+        '/runs',
+        '/sessions',
+        '/users',
+        '/workers',
+      ],
     ].toSorted(),
   );
 });
@@ -121,9 +131,9 @@ describe.each(named(READ))('%s', (_name, operation) => {
 test.each(named(LISTS.filter(({ body }) => body)))(
   '%s refuses a malformed cursor',
   async (_name, { path, body }) => {
-    const older = Object.keys(body!.schema.shape).find((field) => field === 'after' || field === 'before')!;
-    for (const name of ['cursor', older]) {
-      const request = { action: 'pause', filter: { handler: 'x' }, [name]: 'x' };
+    const older = Object.keys(body!.schema.shape).filter((field) => field === 'after' || field === 'before');
+    for (const name of ['cursor', ...older]) {
+      const request = { action: 'cancel', filter: { handler: 'x' }, [name]: 'x' };
       const { action: _, ...redrive } = request;
       expect(await gateway.post(`/api${path}`, path.includes('bulk') ? request : redrive)).toMatchObject({
         status: 400,

@@ -8,8 +8,13 @@ import type { ReadEventsQuery, WatchOptions } from '../event-feed/event-feed.ts'
 import { signingKeyOperations } from '../outgoing/signing-keys.ts';
 import { secretOperations } from '../secrets/secrets.ts';
 import type { AuditRecord } from '../storage/audit-store.ts';
+import { bulkRunOperations } from './bulk-runs.ts';
 import { deadLetterOperations } from './dead-letters.ts';
 import { handlerOperations } from './handlers.ts';
+import { searchOperations } from './insight/search.ts';
+import { stripOperations } from './insight/strips.ts';
+import { versionOperations } from './insight/versions.ts';
+import { whyOperations } from './insight/why.ts';
 import { jobsByKey } from './jobs/apply-job.ts';
 import { jobChanges } from './jobs/change-jobs.ts';
 import { jobCreation } from './jobs/create-jobs.ts';
@@ -31,6 +36,12 @@ export function createOperations(ports: OperationPorts) {
     ...jobChanges(ports),
     ...jobsByKey(ports),
     ...runOperations(ports),
+    ...bulkRunOperations(ports),
+    ...stripOperations(ports),
+    // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
+    ...whyOperations(ports),
+    ...versionOperations(ports),
+    ...searchOperations(ports),
     // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
     ...runLogOperations(ports),
     ...deadLetterOperations(ports),

@@ -6,6 +6,7 @@ import { auditOperations, namespaceOperations, userOperations } from './accounts
 import { deadLetterOperations } from './dead-letters.ts';
 import { eventOperations } from './events.ts';
 import { handlerOperations } from './handlers.ts';
+import { insightOperations } from './insight.ts';
 import { jobActionOperations } from './job-actions.ts';
 import { jobKeyOperations } from './job-keys.ts';
 import { jobOperations } from './jobs.ts';
@@ -23,6 +24,7 @@ const GROUPS = [
   jobActionOperations,
   runOperations,
   runLogOperationsOf,
+  insightOperations,
   deadLetterOperations,
   workerOperations,
   handlerOperations,
