@@ -291,6 +291,12 @@ export const MODULES: readonly Module[] = [
     imports: ['foundation', 'server/log-store', 'server/storage'],
   },
   {
+    name: 'server/counting',
+    kind: 'role',
+    purpose: 'Adds what ended to the counts of runs over time.',
+    imports: ['foundation', 'server/storage'],
+  },
+  {
     name: 'server/run-output',
     kind: 'role',
     purpose: 'Keeps what runs write: in batches, with little in memory, and never at the cost of a run.',
@@ -549,6 +555,7 @@ export const MODULES: readonly Module[] = [
       'server/recovery',
       'server/sharding',
       'server/housekeeping',
+      'server/counting',
       'server/storage',
       'server/counters',
       'server/counters/memory-counters.ts',

@@ -15,6 +15,7 @@ import { Accounts, type SessionTimes } from './accounts/accounts.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import { StorageBacklog } from './backlog/storage-backlog.ts';
 import { OutcomeRecorder } from './completion/outcome-recorder.ts';
+import { RunCounter } from './counting/run-counter.ts';
 import type { Counters } from './counters/counters.ts';
 import { MemoryCounters } from './counters/memory-counters.ts';
 import { Dispatcher, inTurn } from './dispatcher/dispatcher.ts';
@@ -254,7 +255,9 @@ export function composeEngine(options: EngineOptions): Engine {
     eventRetentionMs: settings.eventRetentionMs,
     auditRetentionMs: settings.auditRetentionMs,
     logs: { store: logStore, records: runLogs, retentionMs: settings.logRetentionMs },
+    counts: storage.stats,
   });
+  const counter = new RunCounter({ ...common, store: storage.stats });
   const clockKeeper = new Loop({
     ...common,
     name: 'clock',
@@ -277,7 +280,7 @@ export function composeEngine(options: EngineOptions): Engine {
   keeper.onChange(() => scheduler.wake());
   /** A role starts before those that pass runs to it. */
   const startOrder = [
-    ...(plays.scheduler || plays.dispatcher ? [reports, recovery] : []),
+    ...(plays.scheduler || plays.dispatcher ? [counter, reports, recovery] : []),
     ...(plays.dispatcher ? [ownHandlers, channel, worker, dispatcher] : []),
     ...(plays.scheduler ? [keeper, scheduler, reconciler] : []),
   ];

@@ -14,6 +14,7 @@ import {
   type CountedBucket,
   type CountName,
   type Counts,
+  type CountsQuery,
 } from './stats-store.ts';
 
 /** In place of a namespace or handler: all of them. No name is like these. */
@@ -184,10 +185,14 @@ export function bucketOfRow({ atMs, counts, delays, durations }: CountRow): Coun
   return { atMs, ...counts, startDelayMs: quantilesOf(delays), durationMs: quantilesOf(durations) };
 }
 
-/** Rows of one bucket each, of several namespaces, as one row per bucket; in the order of time. */
-export function addUp(rows: readonly CountRow[]): CountedBucket[] {
+/** Rows of one bucket each, of several namespaces, as one row per bucket, or one in all; in the order of time. */
+export function addUp(
+  rows: readonly CountRow[],
+  { together, fromMs }: Pick<CountsQuery, 'together' | 'fromMs'>,
+): CountedBucket[] {
   const sums = new Map<string, CountRow>();
-  for (const row of rows) merge(rowIn(sums, { namespace: '', handler: '', atMs: row.atMs }), row);
+  for (const row of rows)
+    merge(rowIn(sums, { namespace: '', handler: '', atMs: together ? fromMs : row.atMs }), row);
   return [...sums.values()].sort((a, b) => a.atMs - b.atMs).map(bucketOfRow);
 }
 

@@ -41,6 +41,8 @@ export interface CountsQuery {
   readonly namespaces: readonly string[] | undefined;
   /** Undefined: of all of them together. */
   readonly handler?: string | undefined;
+  /** As one bucket, which begins with the span. */
+  readonly together?: boolean;
 }
 
 export interface FailureGroup {

@@ -59,7 +59,8 @@ export class MemoryStatsStore implements StatsStore {
     return this.#state.countedAtMs;
   }
 
-  async counts({ bucket, fromMs, toMs, namespaces, handler }: CountsQuery): Promise<CountedBucket[]> {
+  async counts(query: CountsQuery): Promise<CountedBucket[]> {
+    const { bucket, fromMs, toMs, namespaces, handler } = query;
     const names = new Set(namespaces ?? [ALL_NAMESPACES]);
     const rows = [...this.#state.counts[bucket].values()].filter(
       (row) =>
@@ -69,7 +70,7 @@ export class MemoryStatsStore implements StatsStore {
         row.atMs < toMs &&
         this.#isOf(row, bucket),
     );
-    return addUp(rows);
+    return addUp(rows, query);
   }
 
   async failures({ fromMs, toMs, namespaces, limit }: FailuresQuery): Promise<FailureGroup[]> {

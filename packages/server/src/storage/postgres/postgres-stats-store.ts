@@ -100,14 +100,15 @@ export class PostgresStatsStore implements StatsStore {
     return (await this.#cursor())?.countedAtMs;
   }
 
-  async counts({ bucket, fromMs, toMs, namespaces, handler }: CountsQuery): Promise<CountedBucket[]> {
+  async counts(query: CountsQuery): Promise<CountedBucket[]> {
+    const { bucket, fromMs, toMs, namespaces, handler } = query;
     const rows = await this.#database.query<CountsRow>(sql.READ_COUNTS[bucket], [
       textArray(namespaces ?? [ALL_NAMESPACES]),
       handler ?? ALL_HANDLERS,
       fromMs,
       toMs,
     ]);
-    return addUp(rows.map(countRow));
+    return addUp(rows.map(countRow), query);
   }
 
   async failures({ fromMs, toMs, namespaces, limit }: FailuresQuery): Promise<FailureGroup[]> {
