@@ -161,8 +161,7 @@ export class Housekeeper implements Service {
     if (counts === undefined) return;
     const nowMs = clock.now();
     const before = { minutesBeforeMs: nowMs - MINUTES_KEPT_MS, hoursBeforeMs: nowMs - HOURS_KEPT_MS };
-    for (let step = 0; step < COUNT_STEPS_MAX; step += 1)
-      if ((await counts.dropCounts(before)) === 0) break;
+    for (let step = 0; step < COUNT_STEPS_MAX; step += 1) if ((await counts.dropCounts(before)) === 0) break;
   }
 
   async #watchTransactions(): Promise<void> {

@@ -18,8 +18,8 @@ import type { OperationPorts } from './operation-ports.ts';
 import { runLogOperations } from './run-logs.ts';
 import { runOperations } from './runs.ts';
 import { scheduleOperations } from './schedules.ts';
-import { readWithinBytes } from './support/read-within-bytes.ts';
 import { statsOperations } from './stats.ts';
+import { readWithinBytes } from './support/read-within-bytes.ts';
 import { workerOperations } from './workers.ts';
 
 export type Operations = ReturnType<typeof createOperations>;
@@ -39,7 +39,6 @@ export function createOperations(ports: OperationPorts) {
     ...workerOperations(ports),
     // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
     ...handlerOperations(ports),
-    // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
     ...statsOperations(ports),
     ...scheduleOperations(ports),
     ...accounts.operations,

@@ -79,19 +79,13 @@ export function statsOperations(ports: OperationPorts) {
   const { storage, clock, accounts } = ports;
   const { stats, members } = storage;
   const counted = new Cache<'counted', object>({ entriesMax: 1, expiry: { ttlMs: SHARED_MS, clock } });
-  const answers = new Cache<string, Promise<object>>({
+  const answers = new Cache<string, object>({
     entriesMax: SHARED_MAX,
     expiry: { ttlMs: SHARED_MS, clock },
   });
   /** Whoever asks within the same second shares one answer of the storage. */
-  const shared = <T extends object>(key: string, read: () => Promise<T>): Promise<T> => {
-    const known = answers.get(key) as Promise<T> | undefined;
-    if (known) return known;
-    const reading = read();
-    answers.set(key, reading);
-    reading.catch(() => answers.delete(key));
-    return reading;
-  };
+  const shared = async <T extends object>(key: string, read: () => Promise<T>): Promise<T> =>
+    (await answers.getOrLoad(key, read)) as T;
   const count = () => counted.getOrLoad('counted', () => stats.countEnded({ nowMs: clock.now() }));
 
   /** Undefined: the whole installation. */
@@ -123,7 +117,10 @@ export function statsOperations(ports: OperationPorts) {
       return { ...span, buckets };
     },
 
-    async readStatsNow(caller: Caller, { namespace }: { namespace?: string | undefined } = {}): Promise<StatsNow> {
+    async readStatsNow(
+      caller: Caller,
+      { namespace }: { namespace?: string | undefined } = {},
+    ): Promise<StatsNow> {
       const namespaces = await readable(caller, namespace);
       await count();
       const now = await shared(JSON.stringify(['now', namespaces]), () => nowOf(ports, namespaces));
@@ -226,7 +223,13 @@ async function nowOf(
 ): Promise<Omit<StatsNow, keyof Capacity>> {
   const nowMs = clock.now();
   const since = (spanMs: number) => ({
-    ...{ bucket: 'minute', fromMs: nowMs - spanMs, toMs: nowMs + MINUTE_MS, namespaces, together: true } as const,
+    ...({
+      bucket: 'minute',
+      fromMs: nowMs - spanMs,
+      toMs: nowMs + MINUTE_MS,
+      namespaces,
+      together: true,
+    } as const),
   });
   const [{ oldestAtMs, waiting }, [recent], [hour]] = await Promise.all([
     stats.waitingNow({ nowMs, namespaces }),

@@ -16,6 +16,7 @@ import { runOperations, workerOperations } from './runs.ts';
 import { secretOperations } from './secrets.ts';
 import { sessionOperations } from './sessions.ts';
 import { signingKeyOperations } from './signing-keys.ts';
+import { statsOperations } from './stats.ts';
 
 const GROUPS = [
   jobOperations,
@@ -24,6 +25,7 @@ const GROUPS = [
   runOperations,
   runLogOperationsOf,
   deadLetterOperations,
+  statsOperations,
   workerOperations,
   handlerOperations,
   eventOperations,
