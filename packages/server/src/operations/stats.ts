@@ -167,7 +167,9 @@ function spanOf(
   if (fromMs >= toMs) throw new Refusal('field_invalid', 'from must be before to.', { field: 'from' });
   const bucket = wanted ?? (toMs - fromMs <= MINUTES_SPAN_MS ? 'minute' : 'hour');
   const size = BUCKET_MS[bucket];
-  const span = { fromMs: Math.floor(fromMs / size) * size, toMs: Math.ceil(toMs / size) * size, bucket };
+  // The bucket of now is not over, and never left out.
+  const endMs = to === undefined ? toMs + 1 : toMs;
+  const span = { fromMs: Math.floor(fromMs / size) * size, toMs: Math.ceil(endMs / size) * size, bucket };
   if ((span.toMs - span.fromMs) / size <= BUCKETS_MAX) return span;
   const message = `from and to are more than ${BUCKETS_MAX} buckets apart: ask for a shorter span${bucket === 'minute' ? ', or bucket=hour' : ''}.`;
   throw new Refusal('field_invalid', message, { field: 'from' });
