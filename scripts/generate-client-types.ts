@@ -147,6 +147,29 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
   Redriven: answered(contract.redrivenAnswer, { extends: 'RunAdded' }),
   RedriveManyRequest: sent(contract.REDRIVE_BODY.schema),
   RedriveManyReport: answered(contract.redriveReportAnswer),
+  StatsFilter: sent(
+    contract.STATS_QUERY.schema.extend({
+      from: as(contract.STATS_QUERY.schema.shape.from, DATE).describe(
+        'An instant, or how long ago, such as `6h`.',
+      ),
+      to: as(contract.STATS_QUERY.schema.shape.to, DATE).describe(
+        'An instant, or how long ago. Left out: now.',
+      ),
+    }),
+  ),
+  RunStats: answered(contract.statsAnswer),
+  StatsNow: answered(contract.statsNowAnswer),
+  FailureFilter: sent(
+    contract.FAILURES_QUERY.schema.extend({
+      from: as(contract.FAILURES_QUERY.schema.shape.from, DATE).describe(
+        'An instant, or how long ago, such as `6h`.',
+      ),
+      to: as(contract.FAILURES_QUERY.schema.shape.to, DATE).describe(
+        'An instant, or how long ago. Left out: now.',
+      ),
+    }),
+  ),
+  FailureGroup: answered(contract.failureAnswer, { comment: 'Failures that are alike.' }),
   Worker: answered(contract.workerAnswer),
   Handler: answered(contract.handlerAnswer, { comment: 'What jobs can name as their `handler`.' }),
 

@@ -21,6 +21,7 @@ const PORTS: Readonly<Record<PortName, true>> = {
   events: true,
   generations: true,
   runLogs: true,
+  stats: true,
 };
 
 export function wrapPorts(

@@ -8,6 +8,7 @@ import { Audit, Keys, Namespaces, Secrets, Session, Sessions, Users } from './re
 import { Events } from './resources/events.ts';
 import { Jobs, Schedules } from './resources/jobs.ts';
 import { DeadLetters, Handlers, Runs, Search, Workers } from './resources/runs.ts';
+import { Stats } from './resources/stats.ts';
 import { watchJob } from './watch-job.ts';
 import { type CallOptions, Transport } from './wire/transport.ts';
 import { userAgentHeader } from './wire/user-agent.ts';
@@ -36,6 +37,7 @@ export class Carillon {
   readonly runs: Runs;
   readonly deadLetters: DeadLetters;
   readonly schedules: Schedules;
+  readonly stats: Stats;
   readonly workers: Workers;
   readonly handlers: Handlers;
   readonly search: Search;
@@ -64,6 +66,7 @@ export class Carillon {
     this.runs = new Runs(transport);
     this.deadLetters = new DeadLetters(transport);
     this.schedules = new Schedules(transport);
+    this.stats = new Stats(transport);
     this.workers = new Workers(transport);
     this.handlers = new Handlers(transport);
     this.search = new Search(transport);

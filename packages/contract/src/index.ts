@@ -18,6 +18,7 @@ export * from './rest/runs.ts';
 export * from './rest/secrets.ts';
 export { readShape, type Shape, unwrapped } from './rest/shape.ts';
 export * from './rest/signing-keys.ts';
+export * from './rest/stats.ts';
 export {
   etagOf,
   isRequestId,

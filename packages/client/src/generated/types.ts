@@ -1076,6 +1076,114 @@ export interface RedriveManyReport {
   readonly next: string | null;
 }
 
+export interface StatsFilter {
+  /** An instant, or how long ago, such as `6h`. */
+  readonly from?: Date | string | undefined;
+  /** An instant, or how long ago. Left out: now. */
+  readonly to?: Date | string | undefined;
+  /** auto: minutes up to six hours, else hours. */
+  readonly bucket?: 'auto' | 'minute' | 'hour' | undefined;
+  /** Left out: all in which you may read every run. */
+  readonly namespace?: string | undefined;
+  readonly handler?: string | undefined;
+  /** Of this job alone: counted from its latest 2,000 attempts. from in the answer tells how far back they reach. */
+  readonly job_id?: string | undefined;
+}
+
+export interface RunStats {
+  /** The beginning of the first bucket. */
+  readonly from: string;
+  readonly to: string;
+  readonly bucket: 'minute' | 'hour';
+  /** In order; those in which nothing ended are left out. */
+  readonly buckets: readonly {
+    /** When it begins. */
+    readonly at: string;
+    /** Attempts that had started, and ended in this bucket. */
+    readonly started: number;
+    readonly succeeded: number;
+    /** Attempts, not runs: one that is tried again counts too. */
+    readonly failed: number;
+    readonly timed_out: number;
+    readonly cancelled: number;
+    /** Occurrences that did not run. */
+    readonly skipped: number;
+    /** Attempts that failed and are tried again. */
+    readonly retried: number;
+    /** Attempts whose worker fell silent. */
+    readonly lost: number;
+    /** From when it should have started, with the spread of its schedule, to its start. null: not measured. */
+    readonly start_delay_ms: {
+      readonly p50: number;
+      readonly p95: number;
+      readonly p99: number;
+    } | null;
+    /** Within 5 %. null: nothing was measured. */
+    readonly duration_ms: {
+      readonly p50: number;
+      readonly p95: number;
+      readonly p99: number;
+    } | null;
+  }[];
+}
+
+export interface StatsNow {
+  readonly as_of: string;
+  /** Runs that workers hold, of the whole installation. null: you may not read workers. */
+  readonly running: number | null;
+  /** Of living workers that take runs. null: you may not read workers. */
+  readonly slots: number | null;
+  /** Living ones. null: you may not read workers. */
+  readonly workers: number | null;
+  /** Since when the run that waits for longest could have started. null: none waits. */
+  readonly oldest_waiting_at: string | null;
+  /** Runs that could start and wait for a slot of a worker; counting ends at 1,000. */
+  readonly waiting_at_least: number;
+  /** Of the last five minutes. null: nothing started. */
+  readonly start_delay_ms: {
+    readonly p50: number;
+    readonly p95: number;
+    readonly p99: number;
+  } | null;
+  /** Attempts that failed or took too long. */
+  readonly failed_last_hour: number;
+}
+
+export interface FailureFilter {
+  /** An instant, or how long ago, such as `6h`. */
+  readonly from?: Date | string | undefined;
+  /** An instant, or how long ago. Left out: now. */
+  readonly to?: Date | string | undefined;
+  /** Left out: all in which you may read every run. */
+  readonly namespace?: string | undefined;
+  /** Of this job alone: of its latest 2,000 attempts. */
+  readonly job_id?: string | undefined;
+  /** Groups; 50 when left out. */
+  readonly limit?: number | undefined;
+}
+
+/** Failures that are alike. */
+export interface FailureGroup {
+  /** Of the handler and the error without ids, numbers, times and addresses. other: errors past 100 groups of an hour. */
+  readonly fingerprint: string;
+  readonly namespace: string;
+  /** null: of several. */
+  readonly handler: string | null;
+  /** The beginning of one of the errors; what it quotes is hidden from those who may not read payloads. */
+  readonly message: string;
+  /** Attempts. */
+  readonly count: number;
+  /** Different jobs; of each hour, up to 20 are told apart. */
+  readonly jobs: number;
+  readonly first_at: string;
+  readonly last_at: string;
+  /** A run that failed so, lately. */
+  readonly sample_run_id: string;
+  readonly sample_job_id: string;
+  /** null: the job was deleted. */
+  readonly sample_job_name: string | null;
+}
+
 export interface Worker {
   readonly worker_id: string;
   /** What it calls itself. */

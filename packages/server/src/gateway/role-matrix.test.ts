@@ -139,6 +139,14 @@ const ENTRIES: Record<string, Entry> = {
     ask: (scene) => ({ url: `/runs/${scene.finishedRunId}/rerun` }),
     ...here('runs.rerun'),
   },
+  'GET /stats': { ask: at('/stats'), ...somewhere('runs.read') },
+  'GET /stats of a job': { ask: (scene) => ({ url: `/stats?job_id=${scene.jobId}` }), ...here('runs.read') },
+  'GET /stats/now': { ask: at('/stats/now'), ...somewhere('runs.read') },
+  'GET /failures': { ask: at('/failures'), ...somewhere('runs.read') },
+  'GET /failures of a job': {
+    ask: (scene) => ({ url: `/failures?job_id=${scene.jobId}` }),
+    ...here('runs.read'),
+  },
   'GET /dead-letters': { ask: at('/dead-letters'), ...somewhere('dead_letters.read') },
   'GET /dead-letters/{id}': {
     ask: (scene) => ({ url: `/dead-letters/${scene.deadRunId}` }),

@@ -23,6 +23,7 @@ import type { OperationPorts } from './operation-ports.ts';
 import { runLogOperations } from './run-logs.ts';
 import { runOperations } from './runs.ts';
 import { scheduleOperations } from './schedules.ts';
+import { statsOperations } from './stats.ts';
 import { readWithinBytes } from './support/read-within-bytes.ts';
 import { workerOperations } from './workers.ts';
 
@@ -49,6 +50,7 @@ export function createOperations(ports: OperationPorts) {
     ...workerOperations(ports),
     // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
     ...handlerOperations(ports),
+    ...statsOperations(ports),
     ...scheduleOperations(ports),
     ...accounts.operations,
     ...signingKeyOperations({

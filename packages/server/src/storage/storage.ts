@@ -19,6 +19,7 @@ import type { RunStore } from './run-store.ts';
 import type { ScheduleStore } from './schedule-store.ts';
 import type { SecretStore } from './secret-store.ts';
 import type { SigningKeyStore } from './signing-key-store.ts';
+import type { StatsStore } from './stats-store.ts';
 
 export interface Storage {
   readonly jobs: JobStore;
@@ -36,6 +37,7 @@ export interface Storage {
   readonly handlers: HandlerStore;
   readonly runLogs: RunLogStore;
   readonly events: EventStore;
+  readonly stats: StatsStore;
   readonly generations: GenerationStore;
 }
 

@@ -17,6 +17,7 @@ import { runOperations, workerOperations } from './runs.ts';
 import { secretOperations } from './secrets.ts';
 import { sessionOperations } from './sessions.ts';
 import { signingKeyOperations } from './signing-keys.ts';
+import { statsOperations } from './stats.ts';
 
 const GROUPS = [
   jobOperations,
@@ -26,6 +27,7 @@ const GROUPS = [
   runLogOperationsOf,
   insightOperations,
   deadLetterOperations,
+  statsOperations,
   workerOperations,
   handlerOperations,
   eventOperations,

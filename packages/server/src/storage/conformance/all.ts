@@ -28,6 +28,7 @@ import { describeScheduleRead } from './schedule-read.conformance.ts';
 import { describeScheduleUnoffered } from './schedule-unoffered.conformance.ts';
 import { describeSecretStore } from './secret-store.conformance.ts';
 import { describeSigningKeyStore } from './signing-key-store.conformance.ts';
+import { describeStatsStore } from './stats-store.conformance.ts';
 import type { MakeStorage } from './storage-under-test.ts';
 
 export function describeStorage(name: string, make: MakeStorage): void {
@@ -52,6 +53,7 @@ export function describeStorage(name: string, make: MakeStorage): void {
     describe('run state store', () => describeRunState(make));
     describeHousekeepingStore(make);
     describeEventStore(make);
+    describeStatsStore(make);
     describeAuditStore(make);
     describeAccountStore(make);
     describeSigningKeyStore(make);

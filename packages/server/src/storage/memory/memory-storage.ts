@@ -21,6 +21,7 @@ import { MemoryScheduleStore } from './memory-schedule-store.ts';
 import { MemorySecretStore } from './memory-secret-store.ts';
 import { MemorySigningKeyStore } from './memory-signing-key-store.ts';
 import { emptyState } from './memory-state.ts';
+import { MemoryStatsStore } from './memory-stats-store.ts';
 
 export class MemoryStorage implements Storage {
   readonly jobs: MemoryJobStore;
@@ -32,6 +33,7 @@ export class MemoryStorage implements Storage {
   readonly runState: MemoryRunStateStore;
   readonly housekeeping: MemoryHousekeepingStore;
   readonly events: MemoryEventStore;
+  readonly stats: MemoryStatsStore;
   readonly generations: MemoryGenerationStore;
   readonly audit: MemoryAuditStore;
   readonly accounts: MemoryAccountStore;
@@ -56,6 +58,7 @@ export class MemoryStorage implements Storage {
     this.runState = new MemoryRunStateStore(state);
     this.housekeeping = new MemoryHousekeepingStore(state);
     this.events = new MemoryEventStore(state);
+    this.stats = new MemoryStatsStore(state);
     this.generations = new MemoryGenerationStore(state);
   }
 }

@@ -21,6 +21,7 @@ import { PostgresRunStore } from './postgres-run-store.ts';
 import { PostgresScheduleStore } from './postgres-schedule-store.ts';
 import { PostgresSecretStore } from './postgres-secret-store.ts';
 import { PostgresSigningKeyStore } from './postgres-signing-key-store.ts';
+import { PostgresStatsStore } from './postgres-stats-store.ts';
 
 export interface PostgresStorageOptions extends DatabaseOptions {
   /** Longest a statement about outcomes may wait for one lock. */
@@ -74,6 +75,7 @@ export function openPostgresStorage(options: PostgresStorageOptions): PostgresSt
     runLogs: new PostgresRunLogStore(database),
     database,
     events: new PostgresEventStore(database),
+    stats: new PostgresStatsStore(database),
     generations: new PostgresGenerationStore(database),
     connections: () => ({
       main: database.connections,
