@@ -1048,8 +1048,20 @@ export interface PasswordChange {
 }
 
 export interface Credentials {
+  /** With password: the name of a user. */
   readonly name: string;
   readonly password: string;
+}
+
+/** One way of signing in: `name` and `password`, or `ticket`, or `key`. */
+export interface SignIn {
+  /** With password: the name of a user. */
+  readonly name?: string | undefined;
+  readonly password?: string | undefined;
+  /** Instead: what follows #ticket= in the link that the server printed. */
+  readonly ticket?: string | undefined;
+  /** Instead: the admin key of the server. */
+  readonly key?: string | undefined;
 }
 
 export interface NewKey {
@@ -1156,8 +1168,11 @@ export interface UserFilter {
 /** Somebody who is signed in. */
 export interface UserSession {
   readonly session_id: string;
-  readonly user_id: string;
-  readonly user_name: string;
+  /** null: of the admin key. */
+  readonly user_id: string | null;
+  readonly user_name: string | null;
+  /** How it was opened. */
+  readonly method: 'password' | 'oidc' | 'ticket' | 'admin_key';
   /** The request came with this one. */
   readonly current: boolean;
   readonly created_at: string;
@@ -1307,7 +1322,8 @@ export interface Whoami {
 }
 
 export interface SignedIn {
-  readonly user: User;
+  /** null: the session is one of the admin key, and belongs to nobody. */
+  readonly user: User | null;
   readonly csrf_token: string;
   readonly expires_at: string;
 }
