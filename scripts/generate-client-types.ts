@@ -151,6 +151,9 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
     }),
     { comment: 'What happened, as a CloudEvent.' },
   ),
+  LiveUpdate: answered(contract.liveAnswer, {
+    comment: 'What to read again. `refetch`: more changed than is named.',
+  }),
   EventSelection: sent(contract.EVENTS_QUERY.schema.omit({ last_event_id: true, cursor: true, limit: true })),
 
   Grant: sent(contract.GRANTS_BODY.schema.shape.grants.element),

@@ -985,6 +985,23 @@ export interface CarillonEvent {
   readonly data: { readonly [name: string]: Json | undefined };
 }
 
+/** What to read again. `refetch`: more changed than is named. */
+export interface LiveUpdate {
+  /** For Last-Event-ID; null: the one before still holds. */
+  readonly id: string | null;
+  readonly as_of: string;
+  readonly changed: {
+    /** Those that changed, and those of the runs that did. */
+    readonly jobs: readonly string[];
+    readonly runs: readonly string[];
+    /** Workers or servers came or went. */
+    readonly workers: boolean;
+    readonly dead_letters: boolean;
+  };
+  /** More changed than is named: read again what is shown. */
+  readonly refetch: boolean;
+}
+
 export interface EventSelection {
   /** Types, with or without "io.carillon."; "run" stands for all of runs. Any of them. */
   readonly type?: string | readonly string[] | undefined;

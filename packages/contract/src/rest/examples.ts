@@ -161,6 +161,12 @@ export const EXAMPLES = {
   worker,
   handler,
   logs,
+  live: {
+    id: '74231-1802',
+    as_of: '2030-01-02T09:00:01.000Z',
+    changed: { jobs: [JOB_ID], runs: [RUN_ID], workers: false, dead_letters: false },
+    refetch: false,
+  },
   event: {
     specversion: '1.0',
     id: '74231-1802-0',
