@@ -180,6 +180,9 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
     }),
     { comment: 'What happened, as a CloudEvent.' },
   ),
+  LiveUpdate: answered(contract.liveAnswer, {
+    comment: 'What to read again. `refetch`: more changed than is named.',
+  }),
   EventSelection: sent(contract.EVENTS_QUERY.schema.omit({ last_event_id: true, cursor: true, limit: true })),
 
   Grant: sent(contract.GRANTS_BODY.schema.shape.grants.element),
@@ -187,7 +190,10 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
   NewUser: sent(contract.USER_BODY.schema),
   UserChange: sent(contract.USER_CHANGE.schema),
   PasswordChange: sent(contract.PASSWORD_BODY.schema),
-  Credentials: sent(contract.SIGN_IN_BODY.schema),
+  Credentials: sent(contract.SIGN_IN_BODY.schema.pick({ name: true, password: true }).required()),
+  SignIn: sent(contract.SIGN_IN_BODY.schema, {
+    comment: 'One way of signing in: `name` and `password`, or `ticket`, or `key`.',
+  }),
   NewKey: sent(contract.KEY_BODY.schema),
   ApiKey: answered(contract.keyAnswer),
   KeyChange: sent(contract.KEY_CHANGE.schema),

@@ -3,10 +3,11 @@
  * interface, so its documentation is also that of this client.
  */
 
-import type { JobStatusReport } from './generated/types.ts';
+import type { JobStatusReport, LiveUpdate } from './generated/types.ts';
 import { Audit, Keys, Namespaces, Secrets, Session, Sessions, Users } from './resources/accounts.ts';
 import { Events } from './resources/events.ts';
 import { Jobs, Schedules } from './resources/jobs.ts';
+import { Live, type LiveOptions } from './resources/live.ts';
 import { DeadLetters, Handlers, Runs, Search, Workers } from './resources/runs.ts';
 import { Stats } from './resources/stats.ts';
 import { watchJob } from './watch-job.ts';
@@ -103,6 +104,14 @@ export class Carillon {
       ...{ ...options, method: 'GET', prefix: '/health', path: '/proof', query },
     });
     return body.proof ?? '';
+  }
+
+  /**
+   * What changed, at most once a second: for pages that show jobs and runs. A stream that breaks goes on where it was, or says
+   * `refetch`. Goes on until the signal aborts or the loop is left.
+   */
+  live(options: LiveOptions = {}): AsyncGenerator<LiveUpdate, void, undefined> {
+    return new Live(this.#transport).stream(options);
   }
 
   /** Its status now and each time it changes, until the job is completed, failed or cancelled. */

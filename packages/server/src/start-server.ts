@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { BootId, NodeId } from '@carillon/domain';
+import { type BootId, type NodeId, SERVER } from '@carillon/domain';
 import { type Log, systemClock, systemRandom } from '@carillon/foundation';
 import type { Handler, HandlerPlugin } from '@carillon/worker';
 import { redactAlso } from './audit/audit-log.ts';
@@ -46,6 +46,8 @@ export interface StartedServer {
   /** In words, for the greeting. */
   readonly database: string;
   readonly roles: Config['roles'];
+  /** A new link that signs in as the admin key, once and within ten minutes. Undefined where no requests are answered. */
+  signInLink(): Promise<string | undefined>;
   /** Runs drain, the database stops last. Resolves when nothing is left. */
   stop(): Promise<void>;
 }
@@ -218,6 +220,11 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       adminKeyFile: join(data.path, 'admin.key'),
       database: database.words,
       roles: config.roles,
+      signInLink: async () => {
+        if (gatewayShare(config.roles).healthOnly) return undefined;
+        const ticket = await engine.operations.issueTicket(SERVER);
+        return `${config.public_url?.replace(/\/+$/, '') ?? address}/#ticket=${ticket}`;
+      },
       stop,
     };
   } catch (error) {

@@ -1237,6 +1237,23 @@ export interface CarillonEvent {
   readonly data: { readonly [name: string]: Json | undefined };
 }
 
+/** What to read again. `refetch`: more changed than is named. */
+export interface LiveUpdate {
+  /** For Last-Event-ID; null: the one before still holds. */
+  readonly id: string | null;
+  readonly as_of: string;
+  readonly changed: {
+    /** Those that changed, and those of the runs that did. */
+    readonly jobs: readonly string[];
+    readonly runs: readonly string[];
+    /** Workers or servers came or went. */
+    readonly workers: boolean;
+    readonly dead_letters: boolean;
+  };
+  /** More changed than is named: read again what is shown. */
+  readonly refetch: boolean;
+}
+
 export interface EventSelection {
   /** Types, with or without "io.carillon."; "run" stands for all of runs. Any of them. */
   readonly type?: string | readonly string[] | undefined;
@@ -1300,8 +1317,20 @@ export interface PasswordChange {
 }
 
 export interface Credentials {
+  /** With password: the name of a user. */
   readonly name: string;
   readonly password: string;
+}
+
+/** One way of signing in: `name` and `password`, or `ticket`, or `key`. */
+export interface SignIn {
+  /** With password: the name of a user. */
+  readonly name?: string | undefined;
+  readonly password?: string | undefined;
+  /** Instead: what follows #ticket= in the link that the server printed. */
+  readonly ticket?: string | undefined;
+  /** Instead: the admin key of the server. */
+  readonly key?: string | undefined;
 }
 
 export interface NewKey {
@@ -1408,8 +1437,11 @@ export interface UserFilter {
 /** Somebody who is signed in. */
 export interface UserSession {
   readonly session_id: string;
-  readonly user_id: string;
-  readonly user_name: string;
+  /** null: of the admin key. */
+  readonly user_id: string | null;
+  readonly user_name: string | null;
+  /** How it was opened. */
+  readonly method: 'password' | 'oidc' | 'ticket' | 'admin_key';
   /** The request came with this one. */
   readonly current: boolean;
   readonly created_at: string;
@@ -1559,7 +1591,8 @@ export interface Whoami {
 }
 
 export interface SignedIn {
-  readonly user: User;
+  /** null: the session is one of the admin key, and belongs to nobody. */
+  readonly user: User | null;
   readonly csrf_token: string;
   readonly expires_at: string;
 }

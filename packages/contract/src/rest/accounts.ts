@@ -7,9 +7,11 @@ import {
   hasControlCharacter,
   type Namespace,
   parseInstant,
+  Refusal,
   ROLES,
   refuseValue,
   type Session,
+  SIGN_IN_METHODS,
   type User,
 } from '@carillon/domain';
 import { z } from 'zod';
@@ -34,6 +36,10 @@ export const named = (max: number) =>
     .refine((value) => value.trim() !== '', { error: 'is empty' });
 /** Longer than any that is accepted, so that what is wrong with it is said by one rule alone. */
 export const password = z.string().max(1_000, { error: 'is longer than 1000 characters' });
+const secretText = z
+  .string()
+  .min(1, { error: 'is empty' })
+  .max(1_000, { error: 'is longer than 1000 characters' });
 const ownPassword = password.optional().describe('Your own. Keys of nobody need none.');
 
 const grant = z
@@ -99,9 +105,37 @@ export const PASSWORD_BODY = {
 } satisfies Shape;
 
 export const SIGN_IN_BODY = {
-  // Of whoever was made before names were refused for their characters, too.
-  schema: z.strictObject({ name: stored(200).min(1, { error: 'is empty' }), password }),
+  schema: z.strictObject({
+    // Of whoever was made before names were refused for their characters, too.
+    name: stored(200).min(1, { error: 'is empty' }).optional().describe('With password: the name of a user.'),
+    password: password.optional(),
+    ticket: secretText
+      .optional()
+      .describe('Instead: what follows #ticket= in the link that the server printed.'),
+    key: secretText.optional().describe('Instead: the admin key of the server.'),
+  }),
 } satisfies Shape;
+
+export type SignInInput =
+  | { readonly way: 'password'; readonly name: string; readonly password: string }
+  | { readonly way: 'ticket'; readonly ticket: string }
+  | { readonly way: 'key'; readonly key: string };
+
+/** One way of signing in, and nothing of another. */
+export function toSignIn(read: z.output<typeof SIGN_IN_BODY.schema>): SignInInput {
+  const { name, password: given, ticket, key } = read;
+  const missing = (field: string) => new Refusal('field_missing', `${field} is missing.`, { field });
+  const ways = [name ?? given, ticket, key].filter((way) => way !== undefined).length;
+  if (ways > 1) {
+    const message = 'Give name and password, or ticket, or key: one of the three.';
+    throw new Refusal('field_conflict', message, { field: ticket === undefined ? 'key' : 'ticket' });
+  }
+  if (ticket !== undefined) return { way: 'ticket', ticket };
+  if (key !== undefined) return { way: 'key', key };
+  if (name === undefined) throw missing('name');
+  if (given === undefined) throw missing('password');
+  return { way: 'password', name, password: given };
+}
 
 const { limit } = paging;
 
@@ -212,7 +246,11 @@ export const { answer: userAnswer, view: userView } = answerOf<User>('User')({
 });
 
 export const signedInAnswer = z
-  .strictObject({ user: userAnswer, csrf_token: z.string(), expires_at: instant })
+  .strictObject({
+    user: userAnswer.nullable().describe('null: the session is one of the admin key, and belongs to nobody.'),
+    csrf_token: z.string(),
+    expires_at: instant,
+  })
   .meta({ id: 'SignedIn' });
 
 type SessionOfCaller = { readonly csrfToken: string; readonly expiresAtMs: number } | undefined;
@@ -250,8 +288,9 @@ export const { answer: sessionAnswer, view: sessionView } = answerOf<{
   caller: Caller;
 }>('Session')({
   session_id: [z.uuid(), ({ session }) => session.sessionId],
-  user_id: [z.uuid(), ({ session }) => session.userId],
-  user_name: [z.string(), ({ session }) => session.userName],
+  user_id: [z.uuid().nullable().describe('null: of the admin key.'), ({ session }) => session.userId ?? null],
+  user_name: [z.string().nullable(), ({ session }) => session.userName ?? null],
+  method: [z.enum(SIGN_IN_METHODS).describe('How it was opened.'), ({ session }) => session.method],
   current: [
     z.boolean().describe('The request came with this one.'),
     ({ session, caller }) => session.sessionId === caller.credential?.id,

@@ -54,10 +54,16 @@ export interface PreviousSecret {
   readonly lastUsedAtMs: number | undefined;
 }
 
+/** How a session was opened. */
+export const SIGN_IN_METHODS = ['password', 'oidc', 'ticket', 'admin_key'] as const;
+export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
+
 export interface Session {
   readonly sessionId: string;
-  readonly userId: string;
-  readonly userName: string;
+  /** Undefined: it is one of the admin key, and belongs to nobody. */
+  readonly userId: string | undefined;
+  readonly userName: string | undefined;
+  readonly method: SignInMethod;
   readonly createdAtMs: number;
   /** To the minute. */
   readonly lastSeenAtMs: number;

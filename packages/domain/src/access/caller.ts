@@ -32,6 +32,8 @@ export interface Credential {
   readonly expiresAtMs: number | undefined;
   /** Of a key: it came with the secret before the last rotation. */
   readonly isPrevious?: boolean;
+  /** Of a session of the admin key: when the key, or a ticket that stands for it, was shown. */
+  readonly provenAtMs?: number;
 }
 
 /** Who did something: a person whatever they came with, the server, or a key that belongs to nobody. */
@@ -40,7 +42,7 @@ export interface Actor {
   readonly id: string;
   readonly name: string;
   /** What the person came with. */
-  readonly via?: Omit<Credential, 'expiresAtMs' | 'isPrevious'> | undefined;
+  readonly via?: Pick<Credential, 'kind' | 'id' | 'name'> | undefined;
 }
 
 export interface Caller {

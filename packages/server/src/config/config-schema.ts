@@ -200,6 +200,12 @@ export const configSchema = z.strictObject({
       max_hours: integer(1, 8_760)
         .default(168)
         .describe('A session ends after this long, however much it is used.'),
+      start_link: z
+        .boolean()
+        .default(true)
+        .describe(
+          'Whether the server prints a link when it has started that signs in as the admin key, once and within ten minutes.',
+        ),
     })
     .prefault({}),
   events: z

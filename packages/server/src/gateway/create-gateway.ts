@@ -8,7 +8,7 @@ import { type Action, isReading } from '@carillon/domain';
 import { type Log, systemClock } from '@carillon/foundation';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Accounts } from '../accounts/accounts.ts';
-import { keyProof } from '../accounts/secrets.ts';
+import { keyProof, sameSecret } from '../accounts/secrets.ts';
 import type { Operations } from '../operations/operations.ts';
 import type { WorkerSessions } from '../worker-home/worker-sessions.ts';
 import { answerBrokenRequest, answerProblems } from './answer-problems.ts';
@@ -150,7 +150,8 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   const stopping = new AbortController();
   // A stream would hold up the close; its reader connects to another server.
   app.addHook('preClose', async () => stopping.abort());
-  const table = allOperations({ operations, address, authenticate, stopping: stopping.signal });
+  const isAdminKey = (key: string) => sameSecret(key, adminKey);
+  const table = allOperations({ operations, address, isAdminKey, authenticate, stopping: stopping.signal });
   const isOffered = ({ access }: { access: Access }) => isServed(access, served);
   const methods = allMethods({ table, operations, readiness, clock: systemClock, workers }).filter(isOffered);
   mountRpc(app, { ...calls, methods });

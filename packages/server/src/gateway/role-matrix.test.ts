@@ -175,6 +175,10 @@ const ENTRIES: Record<string, Entry> = {
     ...somewhere('events.read'),
   },
 
+  'GET /live': {
+    ask: () => ({ url: '/live', headers: { accept: 'application/json' } }),
+    ...somewhere('events.read'),
+  },
   'POST /session': {
     ask: async (scene) => {
       await aUser()(scene);

@@ -5,6 +5,7 @@
 import type { Caller } from '@carillon/domain';
 import type { ListAuditQuery } from '../audit/audit-log.ts';
 import type { ReadEventsQuery, WatchOptions } from '../event-feed/event-feed.ts';
+import type { LiveQuery, LiveSink } from '../event-feed/live-feed.ts';
 import { signingKeyOperations } from '../outgoing/signing-keys.ts';
 import { secretOperations } from '../secrets/secrets.ts';
 import type { AuditRecord } from '../storage/audit-store.ts';
@@ -69,6 +70,15 @@ export function createOperations(ports: OperationPorts) {
     /** Before a stream is opened: refuses a namespace that is not there. */
     requireNamespace: (caller: Caller, name: string | undefined) =>
       accounts.namespaces.requireKnown(caller, name),
+    async readLive(caller: Caller, query: LiveQuery) {
+      await accounts.namespaces.requireKnown(caller, query.namespace);
+      return await events.live.read(caller, query);
+    },
+    /** Whoever opens it closes it. */
+    async watchLive(caller: Caller, query: LiveQuery, sink: LiveSink) {
+      await accounts.namespaces.requireKnown(caller, query.namespace);
+      return await events.live.open(caller, query, sink);
+    },
     /** Whoever opens the stream closes it. */
     watchEvents: (caller: Caller, { filter, after }: WatchOptions = {}) => events.open(caller, filter, after),
   };

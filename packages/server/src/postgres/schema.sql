@@ -428,12 +428,13 @@ CREATE TABLE secrets (
 CREATE TABLE sessions (
   session_id   uuid NOT NULL,
   hash         text NOT NULL,
-  user_id      uuid NOT NULL,
+  user_id      uuid,
   created_at   timestamp with time zone NOT NULL,
   last_seen_at timestamp with time zone NOT NULL,
   expires_at   timestamp with time zone NOT NULL,
   address      text,
   user_agent   text,
+  method       text NOT NULL DEFAULT 'password'::text,
   CONSTRAINT sessions_pkey PRIMARY KEY (session_id),
   CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id) ON DELETE CASCADE
 );
@@ -454,6 +455,12 @@ CREATE TABLE sign_in_addresses (
   last_used_at timestamp with time zone NOT NULL,
   CONSTRAINT sign_in_addresses_pkey PRIMARY KEY (user_id, address),
   CONSTRAINT sign_in_addresses_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id) ON DELETE CASCADE
+);
+
+CREATE TABLE sign_in_tickets (
+  hash       text NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT sign_in_tickets_pkey PRIMARY KEY (hash)
 );
 
 CREATE TABLE signing_keys (

@@ -37,13 +37,16 @@ export interface FoundKey {
 
 export interface FoundSession {
   readonly session: Session;
-  readonly user: User;
+  /** Undefined: it is one of the admin key. */
+  readonly user: User | undefined;
 }
 
 /** What a session is opened with, besides itself. */
 export interface SignInFacts {
   /** The hash of the password that was checked. */
   readonly checkedPasswordHash?: string | undefined;
+  /** A ticket that opens it, and is used up with it. */
+  readonly ticketHash?: SecretHash | undefined;
   /** Where the user comes from, as limits count it: remembered as one that they have signed in from. */
   readonly address?: string | undefined;
   readonly audit?: AuditEntry;
@@ -203,7 +206,15 @@ export interface AccountStore {
   /** Those that expired before this instant; answers how many. */
   removeExpiredKeys(beforeMs: number): Promise<number>;
 
-  /** False: the user is gone, disabled, or has another password by now than the one that was checked. */
+  /** A ticket that opens one session, on any server. Those that have expired by this instant are removed. */
+  addTicket(
+    ticket: { readonly hash: SecretHash; readonly expiresAtMs: number },
+    nowMs: number,
+  ): Promise<void>;
+  /**
+   * False: the user is gone, disabled, or has another password by now than the one that was checked; or the ticket is not there, has
+   * expired, or was used, also by somebody else at the same instant.
+   */
   createSession(session: Session, hash: SecretHash, opening?: SignInFacts): Promise<boolean>;
   sessionToCheck(hash: SecretHash): Promise<FoundSession | undefined>;
   sessions(query: SessionQuery): Promise<Session[]>;

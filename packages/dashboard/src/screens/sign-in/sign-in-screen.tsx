@@ -17,7 +17,7 @@ export function SignInScreen() {
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
   const signIn = useMutation({
-    mutationFn: () => carillon.session.signIn({ name, password }),
+    mutationFn: () => carillon.session.open({ name, password }),
     onSuccess: async ({ csrf_token: token }) => {
       setCsrfToken(token);
       await queries.fetchQuery({ ...sessionQuery, staleTime: 0 });

@@ -11,6 +11,7 @@ import { jobActionOperations } from './job-actions.ts';
 import { jobKeyOperations } from './job-keys.ts';
 import { jobOperations } from './jobs.ts';
 import { keyOperations } from './keys.ts';
+import { liveOperations } from './live.ts';
 import { type ApiContext, type Operation, restOperation } from './operation.ts';
 import { runLogOperationsOf } from './run-logs.ts';
 import { runOperations, workerOperations } from './runs.ts';
@@ -31,6 +32,7 @@ const GROUPS = [
   workerOperations,
   handlerOperations,
   eventOperations,
+  liveOperations,
   sessionOperations,
   keyOperations,
   namespaceOperations,

@@ -163,6 +163,8 @@ export interface ApiContext {
   readonly operations: Operations;
   /** Precedes Location and Link; empty when they are relative. */
   readonly address: string;
+  /** Of this server. */
+  readonly isAdminKey: (key: string) => boolean;
   /** For streams: authenticates the caller again. */
   readonly authenticate: Authenticate;
   /** For streams: the gateway is closing. */

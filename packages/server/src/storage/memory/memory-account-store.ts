@@ -55,6 +55,7 @@ export class MemoryAccountStore implements AccountStore {
   readonly #secrets: MemoryState['secrets'];
   readonly #users = new Map<string, UserRow>();
   readonly #keys = new Map<string, KeyRow>();
+  readonly #tickets = new Map<SecretHash, number>();
   readonly #sessions = new Map<string, { session: Session; hash: SecretHash }>();
   readonly #addresses = new Map<string, { userId: string; address: string; atMs: number }>();
 
@@ -271,20 +272,35 @@ export class MemoryAccountStore implements AccountStore {
     return this.#removeKeys(({ expiresAtMs }) => expiresAtMs !== undefined && expiresAtMs < beforeMs).length;
   }
 
+  async addTicket(
+    { hash, expiresAtMs }: { hash: SecretHash; expiresAtMs: number },
+    nowMs: number,
+  ): Promise<void> {
+    for (const [old, endMs] of this.#tickets) if (endMs <= nowMs) this.#tickets.delete(old);
+    this.#tickets.set(hash, expiresAtMs);
+  }
+
   async createSession(session: Session, hash: SecretHash, opening: SignInFacts = {}): Promise<boolean> {
-    const { checkedPasswordHash: checked, address, audit } = opening;
+    const { checkedPasswordHash: checked, ticketHash: ticket, address, audit } = opening;
     const { userId, createdAtMs: atMs } = session;
-    const row = this.#users.get(userId);
-    if (!row || row.user.disabled || (checked !== undefined && row.passwordHash !== checked)) return false;
+    const row = userId === undefined ? undefined : this.#users.get(userId);
+    const isRefused = !row || row.user.disabled || (checked !== undefined && row.passwordHash !== checked);
+    if (userId !== undefined && isRefused) return false;
+    if (ticket !== undefined) {
+      if (!((this.#tickets.get(ticket) ?? 0) > atMs)) return false;
+      this.#tickets.delete(ticket);
+    }
     this.#sessions.set(session.sessionId, { session, hash });
-    if (address !== undefined) this.#addresses.set(`${userId} ${address}`, { userId, address, atMs });
+    if (address !== undefined && userId !== undefined)
+      this.#addresses.set(`${userId} ${address}`, { userId, address, atMs });
     return this.#done(audit);
   }
 
   async sessionToCheck(hash: SecretHash): Promise<FoundSession | undefined> {
     for (const row of this.#sessions.values()) {
       if (row.hash !== hash) continue;
-      return { session: row.session, user: this.#users.get(row.session.userId)!.user };
+      const { userId } = row.session;
+      return { session: row.session, user: userId === undefined ? undefined : this.#users.get(userId)!.user };
     }
     return undefined;
   }

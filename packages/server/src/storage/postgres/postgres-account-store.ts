@@ -194,14 +194,27 @@ export class PostgresAccountStore implements AccountStore {
     return (await this.#database.query(credentials.REMOVE_EXPIRED_KEYS, [beforeMs])).length;
   }
 
+  async addTicket(
+    { hash, expiresAtMs }: { hash: SecretHash; expiresAtMs: number },
+    nowMs: number,
+  ): Promise<void> {
+    await this.#database.query(credentials.REMOVE_OLD_TICKETS, [nowMs]);
+    await this.#database.query(credentials.ADD_TICKET, [hash, expiresAtMs]);
+  }
+
   createSession(opened: Session, hash: SecretHash, opening: SignInFacts = {}): Promise<boolean> {
-    const { sessionId, userId, createdAtMs, lastSeenAtMs, expiresAtMs, address = null } = opened;
+    const { sessionId, userId = null, createdAtMs, lastSeenAtMs, expiresAtMs, address = null } = opened;
     const values = [sessionId, hash, userId, createdAtMs, lastSeenAtMs, expiresAtMs, address];
-    const checked = [opened.userAgent ?? null, opening.checkedPasswordHash ?? null];
+    const checked = [opened.userAgent ?? null, opening.checkedPasswordHash ?? null, opened.method];
+    const { ticketHash: ticket } = opening;
     return this.#changed(opening.audit, async (session) => {
+      if (ticket !== undefined) {
+        const used = await session.query(credentials.USE_TICKET, [ticket, createdAtMs]);
+        if (used.length === 0) return false;
+      }
       if ((await session.query(credentials.CREATE_SESSION, [...values, ...checked])).length === 0)
         return false;
-      if (opening.address !== undefined) {
+      if (opening.address !== undefined && userId !== null) {
         await session.query(credentials.NOTE_ADDRESS, [userId, opening.address, createdAtMs]);
       }
       return true;
