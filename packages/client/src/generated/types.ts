@@ -710,7 +710,7 @@ export interface SearchResult {
     readonly detail: string;
     readonly namespace: string | null;
   }[];
-  /** More may match: there were too many, or a part of a name was looked for among the newest 10,000 jobs of what the caller sees and there are more. */
+  /** More may match: there were too many, or names were looked for among the newest 10,000 jobs of what the caller sees and there are more. */
   readonly partial: boolean;
 }
 

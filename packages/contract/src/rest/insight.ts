@@ -166,7 +166,7 @@ export const { answer: searchAnswer, view: searchView } = answerOf<SearchResult>
     z
       .boolean()
       .describe(
-        'More may match: there were too many, or a part of a name was looked for among the newest 10,000 jobs of what the caller sees and there are more.',
+        'More may match: there were too many, or names were looked for among the newest 10,000 jobs of what the caller sees and there are more.',
       ),
     ({ partial }) => partial,
   ],

@@ -267,7 +267,7 @@ CREATE TABLE jobs (
 CREATE UNIQUE INDEX jobs_idempotency_key ON jobs USING btree (namespace, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 CREATE UNIQUE INDEX jobs_key ON jobs USING btree (key, namespace) WHERE (key IS NOT NULL);
 CREATE INDEX jobs_labels ON jobs USING gin (labels jsonb_path_ops) WHERE (labels IS NOT NULL);
-CREATE INDEX jobs_name ON jobs USING btree (namespace, lower(name) text_pattern_ops);
+CREATE INDEX jobs_name ON jobs USING btree (namespace, lower(name) text_pattern_ops) WHERE (schedule_type = ANY (ARRAY['CRON'::text, 'INTERVAL'::text]));
 CREATE INDEX jobs_namespace ON jobs USING btree (namespace, job_id) WHERE (namespace <> 'default'::text);
 CREATE INDEX jobs_status ON jobs USING btree (status, job_id) WHERE (status <> 'SCHEDULED'::text);
 CREATE INDEX jobs_user_id ON jobs USING btree (user_id, job_id) WHERE (user_id IS NOT NULL);

@@ -92,7 +92,7 @@ export interface InsightStore {
   /** Newest first. */
   jobsByIds(range: IdRange): Promise<Found<FoundJob>>;
   runsByIds(range: IdRange): Promise<Found<FoundRun>>;
-  /** Jobs whose name begins with it, in the order of names. */
+  /** Recurring jobs whose name begins with it, in the order of names. */
   jobsByName(prefix: NamePrefix): Promise<readonly FoundJob[]>;
 }
 

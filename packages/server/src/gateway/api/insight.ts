@@ -160,7 +160,7 @@ export function insightOperations({ operations }: ApiContext): Operation[] {
       tag: 'search',
       summary: 'Search by an id or a name',
       description:
-        'Jobs, runs, workers, users and namespaces, as far as the caller may see them. Ids and the beginnings of names and keys are found among everything. A part of a name is looked for among the newest 10,000 jobs of each namespace or owner that the caller sees; "partial" says when there are more.',
+        'Jobs, runs, workers, users and namespaces, as far as the caller may see them. Ids, the beginnings of keys, and those of the names of recurring jobs are found among everything. Names of jobs that run once, and parts of names, are looked for among the newest 10,000 jobs of each namespace or owner that the caller sees; "partial" says when there are more.',
       query: reading(SEARCH_QUERY),
       answers: {
         200: {

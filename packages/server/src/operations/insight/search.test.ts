@@ -49,11 +49,13 @@ describe('search', () => {
   });
 
   test('finds names by their beginning first, then by a part of them, and keys', async () => {
-    await create({ name: 'A report' });
-    await create({ name: 'Reporting', key: 'nightly-report' });
+    await create({ name: 'A report', frequency: 'daily' });
+    await create({ name: 'Reporting', key: 'nightly-report', frequency: 'daily' });
     await create({ name: 'other', key: 'report-2' });
     await create({ name: 'nothing' });
-    expect(await titles('report')).toEqual(['job Reporting', 'job other', 'job A report']);
+    await create({ name: 'Report once' });
+    const found = ['job Reporting', 'job other', 'job Report once', 'job A report'];
+    expect(await titles('report')).toEqual(found);
     expect(await titles('nightly-report')).toEqual(['job Reporting']);
     expect(await titles('x')).toEqual([]);
   });
@@ -77,8 +79,14 @@ describe('search', () => {
   });
 
   test('shows nothing of what the caller may not see', async () => {
-    const ann = await create({ name: 'secret plan', namespace: 'team-a', userId: 'ann', key: 'secret-key' });
-    const bob = await create({ name: 'secret list', namespace: 'team-a', userId: 'bob' });
+    const ann = await create({
+      name: 'secret plan',
+      namespace: 'team-a',
+      userId: 'ann',
+      key: 'secret-key',
+      frequency: 'daily',
+    });
+    const bob = await create({ name: 'secret list', namespace: 'team-a', userId: 'bob', frequency: 'daily' });
     const all = callerWith({ namespace: 'team-a', role: 'viewer', ownOnly: false });
     const own = callerWith({ namespace: 'team-a', role: 'viewer', ownOnly: true }, { userId: 'bob' });
     const elsewhere = callerWith({ namespace: 'team-b', role: 'admin', ownOnly: false });

@@ -1,6 +1,6 @@
 /**
- * Search: one text, which may be an id, the beginning of one, a name or a key, over everything that the caller may see. Ids and the
- * beginnings of names are found by indexes; parts of names only among the newest jobs, and the answer says so.
+ * Search: one text, which may be an id, the beginning of one, a name or a key, over everything that the caller may see. Ids, keys and
+ * the beginnings of names of recurring jobs are found by indexes; other names only among the newest jobs, and the answer says so.
  */
 import {
   type Caller,
@@ -109,9 +109,11 @@ async function byName(ports: OperationPorts, caller: Caller, text: string): Prom
   if (first.length >= limit) return { hits: first.map(jobHit), partial: true };
   const keyed = await select({ jobKeyPrefix: text });
   const containing = await select({ text });
+  const begins = ({ job }: { job: Job }) => job.name.toLowerCase().startsWith(text.toLowerCase());
+  const named = [...containing.jobs].sort((a, b) => Number(begins(b)) - Number(begins(a)));
   const shown = ({ job }: { job: Job }) => jobHit(jobShownTo(caller, job));
   return {
-    hits: [...first.map(jobHit), ...keyed.jobs.map(shown), ...containing.jobs.map(shown)],
+    hits: [...first.map(jobHit), ...keyed.jobs.map(shown), ...named.map(shown)],
     partial: keyed.next !== undefined || containing.next !== undefined,
   };
 }

@@ -161,11 +161,12 @@ export function describeInsightStore(make: MakeStorage): void {
     expect((await store().runsByIds(own)).found).toHaveLength(3);
   });
 
-  it('jobs are found by how their names begin, in any case, within namespaces', async () => {
+  it('recurring jobs are found by how their names begin, in any case, within namespaces', async () => {
     const { world } = stage;
     const names = ['Resize images', 'resize', 'report', 'res_ize', 'nightly resize', 'r%'];
     for (const name of names) await world.recurring({ ...later, job: { name, namespace: 'team-a' } });
     await world.recurring({ ...later, job: { name: 'RESIZE elsewhere', namespace: 'team-b' } });
+    await world.oneOff({ job: { name: 'resize once', namespace: 'team-a' } });
     const found = async (prefix: string, namespaces?: readonly string[], limit = 10) =>
       (await store().jobsByName({ prefix, namespaces, limit })).map(({ name }) => name);
     expect(await found('resiZE')).toEqual(['resize', 'RESIZE elsewhere', 'Resize images']);

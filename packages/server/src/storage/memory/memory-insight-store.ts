@@ -1,5 +1,5 @@
 /** The insight store in memory. */
-import type { JobId, RunId } from '@carillon/domain';
+import { isRecurring, type JobId, type RunId } from '@carillon/domain';
 import {
   AHEAD_MAX,
   type Found,
@@ -114,6 +114,7 @@ export class MemoryInsightStore implements InsightStore {
     const wanted = prefix.toLowerCase();
     const key = ({ name }: { name: string }) => Buffer.from(name.toLowerCase());
     return [...this.#state.jobs.values()]
+      .filter(({ schedule }) => isRecurring(schedule))
       .filter(({ namespace }) => namespaces === undefined || namespaces.includes(namespace))
       .filter(({ name }) => name.toLowerCase().startsWith(wanted))
       .sort((a, b) => Buffer.compare(key(a), key(b)) || (a.jobId < b.jobId ? -1 : 1))

@@ -165,7 +165,7 @@ export const JOBS_BY_NAME = read('jobs_by_name', FOUND_JOB)`
     SELECT n.name COLLATE "default" AS name FROM namespaces n WHERE $2::text[] IS NULL OR n.name = ANY($2::text[]) ORDER BY n.name LIMIT ${NAMESPACES_MAX}
   )
   SELECT ${FOUND_JOB.sql} FROM searched s CROSS JOIN LATERAL (
-    SELECT * FROM jobs j WHERE j.namespace = s.name AND lower(j.name) ~>=~ lower($1::text)
+    SELECT * FROM jobs j WHERE j.namespace = s.name AND j.schedule_type IN ('CRON', 'INTERVAL') AND lower(j.name) ~>=~ lower($1::text)
       AND lower(j.name) ~<~ (lower($1::text) || chr(1114111))
     ORDER BY lower(j.name) USING ~<~ LIMIT $3::bigint
   ) j ORDER BY lower(j.name) USING ~<~, j.job_id LIMIT $3::bigint`;
