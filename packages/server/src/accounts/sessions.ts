@@ -127,7 +127,16 @@ export function sessionOperations(parts: AccountParts) {
       { state, identify }: { state: string; identify: () => Promise<OutsidePerson> },
     ): Promise<SignedIn> {
       const attempt = await signIns.begin({ name: `oidc ${state}`, address: origin.address });
-      const user = await outsideUser(parts, origin, await identify());
+      const user = await identify()
+        .then((person) => outsideUser(parts, origin, person))
+        .catch(async (error: unknown) => {
+          const subject = { kind: 'user', id: 'unknown' };
+          await audit.record(stranger(origin), {
+            ...{ action: 'session.refused', namespace: undefined, subject },
+            after: { method: 'oidc' },
+          });
+          throw error;
+        });
       const session = newSession(user, 'oidc', origin);
       const token = newToken();
       const opened = await store.createSession(session, hashSecret(token), {

@@ -100,6 +100,8 @@ describe('with a provider', () => {
     provider.people.set('eve', { preferred_username: 'eve', groups: ['unknown'] });
     expect((await signIn('eve')).url).toBe(`${here}/login?error=no_access`);
     expect((await fixture.ask('GET', '/api/users?name=eve')).body).toEqual([]);
+    const { body: refused } = await fixture.ask('GET', '/api/audit?action=session.refused');
+    expect(refused).toHaveLength(2);
   });
 
   it('never takes over a user of the same name, nor one of another subject', async () => {

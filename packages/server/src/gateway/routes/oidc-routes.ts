@@ -43,7 +43,7 @@ export function oidcRoutes(api: FastifyInstance, options: OidcRoutesOptions): vo
       const kept = Buffer.from(JSON.stringify(flow)).toString('base64url');
       return await reply.header('set-cookie', flowCookie.write(request, kept, FLOW_SECONDS)).redirect(url);
     } catch (error) {
-      log.warn({ err: error }, 'the OpenID Connect provider cannot be asked');
+      log.warn(reasonOf(error), 'the OpenID Connect provider cannot be asked');
       return fail(reply, request, 'unavailable');
     }
   });
@@ -62,7 +62,7 @@ export function oidcRoutes(api: FastifyInstance, options: OidcRoutesOptions): vo
       return await reply.header('set-cookie', cookies).redirect(`${base(request)}${localPath(flow.next)}`);
     } catch (error) {
       log.warn(
-        { err: error, requestId: request.id },
+        { ...reasonOf(error), requestId: request.id },
         'somebody was not signed in by the OpenID Connect provider',
       );
       return fail(reply, request, failureOf(error));
@@ -74,7 +74,7 @@ export function oidcRoutes(api: FastifyInstance, options: OidcRoutesOptions): vo
     try {
       return await reply.redirect((await oidc.logoutUrl(login)) ?? login);
     } catch (error) {
-      log.warn({ err: error }, 'the OpenID Connect provider cannot be asked');
+      log.warn(reasonOf(error), 'the OpenID Connect provider cannot be asked');
       return reply.redirect(login);
     }
   });
@@ -96,6 +96,14 @@ function readFlow(kept: string | undefined): OidcFlow | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Not the error as a whole: what came with it may hold codes and tokens. */
+function reasonOf(error: unknown): { reason: string; code: unknown; cause: string | undefined } {
+  const { message, code, cause } = error as { message?: unknown; code?: unknown; cause?: unknown };
+  const { error: word, message: inner } = (cause ?? {}) as { error?: unknown; message?: unknown };
+  const told = word ?? inner;
+  return { reason: String(message), code, cause: typeof told === 'string' ? told : undefined };
 }
 
 function failureOf(error: unknown): Failure {
