@@ -194,6 +194,7 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
   SignIn: sent(contract.SIGN_IN_BODY.schema, {
     comment: 'One way of signing in: `name` and `password`, or `ticket`, or `key`.',
   }),
+  SignInMethods: answered(contract.sessionMethodsAnswer),
   NewKey: sent(contract.KEY_BODY.schema),
   ApiKey: answered(contract.keyAnswer),
   KeyChange: sent(contract.KEY_CHANGE.schema),

@@ -1285,6 +1285,8 @@ export interface User {
   readonly display_name: string;
   readonly disabled: boolean;
   readonly has_password: boolean;
+  /** The OpenID Connect provider that they sign in with. */
+  readonly issuer: string | null;
   readonly grants: readonly Grant[];
   readonly created_at: string;
   readonly updated_at: string;
@@ -1331,6 +1333,23 @@ export interface SignIn {
   readonly ticket?: string | undefined;
   /** Instead: the admin key of the server. */
   readonly key?: string | undefined;
+}
+
+export interface SignInMethods {
+  /** With name and password. */
+  readonly password: boolean;
+  /** With the link that the server printed. */
+  readonly ticket: boolean;
+  /** With the admin key. */
+  readonly key: boolean;
+  readonly oidc: {
+    /** For the button. */
+    readonly label: string;
+    /** Where the browser goes; next=/path says where it comes back to. */
+    readonly start_url: string;
+    /** Where the browser goes after signing out, to leave the provider too. */
+    readonly logout_url: string;
+  } | null;
 }
 
 export interface NewKey {
@@ -1584,6 +1603,8 @@ export interface Whoami {
   readonly user_name: string | null;
   readonly grants: readonly Grant[];
   readonly scopes: readonly string[] | null;
+  /** Of a session: how it was opened. */
+  readonly method: 'password' | 'oidc' | 'ticket' | 'admin_key' | null;
   /** Of a session: for X-CSRF-Token. */
   readonly csrf_token: string | null;
   /** When the session ends at the latest, or the key of a person expires. */

@@ -22,6 +22,7 @@ import type {
   SessionFilter,
   SignedIn,
   SignIn,
+  SignInMethods,
   SigningKey,
   User,
   UserChange,
@@ -215,6 +216,11 @@ export class Session extends Resource {
     return this.transport.json({
       ...{ ...options, method: 'POST', path: '/session', body: credentials, keyless: true },
     });
+  }
+
+  /** How one can sign in. Needs no key. */
+  methods(options: CallOptions = {}): Promise<SignInMethods> {
+    return this.transport.json({ ...options, method: 'GET', path: '/session/methods', keyless: true });
   }
 
   /** Signs out. */

@@ -12,6 +12,7 @@ import {
   refuseValue,
   type Session,
   SIGN_IN_METHODS,
+  type SignInMethod,
   type User,
 } from '@carillon/domain';
 import { z } from 'zod';
@@ -240,6 +241,10 @@ export const { answer: userAnswer, view: userView } = answerOf<User>('User')({
   display_name: [z.string(), (user) => user.displayName],
   disabled: [z.boolean(), (user) => user.disabled],
   has_password: [z.boolean(), (user) => user.hasPassword],
+  issuer: [
+    z.string().nullable().describe('The OpenID Connect provider that they sign in with.'),
+    (user) => user.identity?.issuer ?? null,
+  ],
   grants: [z.array(grantAnswer), (user) => user.grants.map(grantView)],
   created_at: [instant, (user) => instantText(user.createdAtMs)],
   updated_at: [instant, (user) => instantText(user.updatedAtMs)],
@@ -253,7 +258,26 @@ export const signedInAnswer = z
   })
   .meta({ id: 'SignedIn' });
 
-type SessionOfCaller = { readonly csrfToken: string; readonly expiresAtMs: number } | undefined;
+export const sessionMethodsAnswer = z
+  .strictObject({
+    password: z.boolean().describe('With name and password.'),
+    ticket: z.boolean().describe('With the link that the server printed.'),
+    key: z.boolean().describe('With the admin key.'),
+    oidc: z
+      .strictObject({
+        label: z.string().describe('For the button.'),
+        start_url: z.string().describe('Where the browser goes; next=/path says where it comes back to.'),
+        logout_url: z
+          .string()
+          .describe('Where the browser goes after signing out, to leave the provider too.'),
+      })
+      .nullable(),
+  })
+  .meta({ id: 'SignInMethods' });
+
+type SessionOfCaller =
+  | { readonly csrfToken: string; readonly expiresAtMs: number; readonly method: SignInMethod }
+  | undefined;
 
 /** The caller as the server sees them. */
 const callerFields = answerOf<{ caller: Caller; session: SessionOfCaller }>('Caller')({
@@ -267,6 +291,10 @@ const callerFields = answerOf<{ caller: Caller; session: SessionOfCaller }>('Cal
   ],
   grants: [z.array(grantAnswer), ({ caller }) => caller.grants.map(grantView)],
   scopes: [z.array(z.string()).nullable(), ({ caller }) => scopesView(caller.scopes)],
+  method: [
+    z.enum(SIGN_IN_METHODS).nullable().describe('Of a session: how it was opened.'),
+    ({ session }) => session?.method ?? null,
+  ],
   csrf_token: [
     z.string().nullable().describe('Of a session: for X-CSRF-Token.'),
     ({ session }) => session?.csrfToken ?? null,

@@ -261,6 +261,7 @@ const user = {
   display_name: 'Ada Lovelace',
   disabled: false,
   has_password: true,
+  issuer: null,
   grants,
   created_at: AT,
   updated_at: AT,
@@ -316,6 +317,10 @@ export const ACCOUNT_EXAMPLES = {
   grantsBody: { grants },
   passwordBody: { password: 'another long phrase', current_password: 'a long phrase of her own' },
   signInBody: { name: 'ada', password: 'a long phrase of her own' },
+  signInMethods: {
+    ...{ password: true, ticket: true, key: true },
+    oidc: { label: 'Example Corp', start_url: '/api/oidc/start', logout_url: '/api/oidc/logout' },
+  },
   ticketBody: { ticket: 'rT9mO1c0XbqS8mJm9c3kq0cF6m2mB7x7W1rY2nV8Qk1' },
   adminKeyBody: { key: 'what <data>/admin.key holds' },
   signedIn: {
@@ -331,6 +336,7 @@ export const ACCOUNT_EXAMPLES = {
     user_name: 'ada',
     grants,
     scopes: null,
+    method: 'password',
     csrf_token: 'qk1Jb0v1m3H2lq8mJm9c3kq0cF6m2mB7x7W1rY2nV8Q',
     expires_at: session.expires_at,
   },

@@ -19,9 +19,17 @@ export interface User {
   /** Can neither sign in nor use a key. */
   readonly disabled: boolean;
   readonly hasPassword: boolean;
+  /** Of whoever signs in with an OpenID Connect provider. */
+  readonly identity?: UserIdentity | undefined;
   readonly grants: readonly Grant[];
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
+}
+
+/** Who somebody is to their provider; unlike a name, nobody else ever gets it. */
+export interface UserIdentity {
+  readonly issuer: string;
+  readonly subject: string;
 }
 
 export interface ApiKey {

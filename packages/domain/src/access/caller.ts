@@ -32,7 +32,7 @@ export interface Credential {
   readonly expiresAtMs: number | undefined;
   /** Of a key: it came with the secret before the last rotation. */
   readonly isPrevious?: boolean;
-  /** Of a session of the admin key: when the key, or a ticket that stands for it, was shown. */
+  /** Of a session that no password can be shown for: when the admin key, a ticket or a provider proved who it is. */
   readonly provenAtMs?: number;
 }
 

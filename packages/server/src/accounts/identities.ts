@@ -204,7 +204,7 @@ function knownKey({ key, hash, isPrevious, owner }: FoundKey): KnownKey {
 }
 
 function knownSession({ session, user }: FoundSession, usedAtMs = 0): KnownSession {
-  const { sessionId, expiresAtMs, lastSeenAtMs, createdAtMs } = session;
+  const { sessionId, expiresAtMs, lastSeenAtMs, createdAtMs, method } = session;
   return {
     sessionId,
     expiresAtMs,
@@ -213,7 +213,7 @@ function knownSession({ session, user }: FoundSession, usedAtMs = 0): KnownSessi
       ...(user ? userIdentity(user) : ADMIN),
       credential: {
         ...{ kind: 'session', id: sessionId, name: undefined, expiresAtMs },
-        ...(!user && { provenAtMs: createdAtMs }),
+        ...(method !== 'password' && { provenAtMs: createdAtMs }),
       },
     },
   };

@@ -8,7 +8,7 @@ import type { AccountParts } from './accounts.ts';
 /** However long the credential lasts: what it made on its own is over this long after it was revoked. */
 const WITHOUT_PASSWORD_MS_MAX = 30 * 24 * 3_600_000;
 
-const ADMIN_KEY_FRESH_MS = 60 * 60_000;
+const PROVEN_MS = 60 * 60_000;
 
 /** Counted like an attempt to sign in. */
 export async function requireOwnPassword(
@@ -35,7 +35,7 @@ export async function requireProofForKey(
 ): Promise<void> {
   if (caller.userId === undefined) {
     const endMs = caller.credential?.expiresAtMs;
-    if (endMs === undefined || isAdminKeyFresh(caller, parts.clock.now())) return;
+    if (endMs === undefined || isFreshlyProven(caller, parts.clock.now())) return;
     if (key.expiresAtMs !== undefined && key.expiresAtMs <= endMs) return;
     const what = caller.credential?.kind === 'session' ? 'session' : 'key';
     const message = `expires_at must be at most ${new Date(endMs).toISOString()}, when the ${what} that asks expires.`;
@@ -50,6 +50,7 @@ export async function requireProofForKey(
     : 'A key that is not your own';
   const { currentPassword } = key;
   if ((await showsPassword(parts, caller, { what, currentPassword })) || !isLasting) return;
+  if (isFreshlyProven(caller, parts.clock.now())) return;
   if (!neverExpires(caller) || !may(caller, 'keys.manage')) throw passwordRequired(what);
 }
 
@@ -64,9 +65,9 @@ export async function requirePasswordToGive(
 ): Promise<void> {
   const what = 'Adding or enabling a user, and giving them grants or a password,';
   if ((await showsPassword(parts, caller, { what, currentPassword })) || neverExpires(caller)) return;
-  if (isAdminKeyFresh(caller, parts.clock.now())) return;
+  if (isFreshlyProven(caller, parts.clock.now())) return;
   if (caller.credential?.provenAtMs !== undefined) {
-    const message = `${what} takes a session that was opened with the admin key, or with a link that the server printed, within the last ${ADMIN_KEY_FRESH_MS / 60_000} minutes: sign in again.`;
+    const message = `${what} takes that you signed in within the last ${PROVEN_MS / 60_000} minutes: sign in again.`;
     throw new Refusal('forbidden', message);
   }
   const message = `${what} takes a key that does not expire, or the admin key: ${caller.name} expires.`;
@@ -103,10 +104,10 @@ function passwordRequired(what: string): Refusal {
   return new Refusal('password_required', message, { field: 'current_password' });
 }
 
-/** A session that was opened with the admin key counts as the key itself, as long as that is not long ago. */
-function isAdminKeyFresh({ credential }: Caller, nowMs: number): boolean {
+/** There is no password to show: that they signed in not long ago stands for it. */
+function isFreshlyProven({ credential }: Caller, nowMs: number): boolean {
   const { provenAtMs } = credential ?? {};
-  return provenAtMs !== undefined && nowMs - provenAtMs <= ADMIN_KEY_FRESH_MS;
+  return provenAtMs !== undefined && nowMs - provenAtMs <= PROVEN_MS;
 }
 
 /** The admin key, and keys without an end; not the secret before a rotation, which ends with the overlap. */

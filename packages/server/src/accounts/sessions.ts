@@ -18,6 +18,7 @@ import { auditEntry } from '../audit/audit-log.ts';
 import type { AccountParts } from './accounts.ts';
 import { addressGroup } from './address-group.ts';
 import { ADMIN, userIdentity } from './identities.ts';
+import { type OutsidePerson, outsideUser } from './outside-users.ts';
 import { hashSecret, isToken, newToken } from './secrets.ts';
 import { userSubject } from './users.ts';
 
@@ -115,6 +116,36 @@ export function sessionOperations(parts: AccountParts) {
       if (!opened) return refuseAdmin(caller, ADMIN_KEY_REFUSED);
       await attempt.succeeded();
       return opened;
+    },
+
+    /**
+     * With a provider: identify answers whom it vouches for, and throws if it does not. state: what the attempt is counted by, besides
+     * its address.
+     */
+    async signInFromOutside(
+      { origin }: Caller,
+      { state, identify }: { state: string; identify: () => Promise<OutsidePerson> },
+    ): Promise<SignedIn> {
+      const attempt = await signIns.begin({ name: `oidc ${state}`, address: origin.address });
+      const user = await identify()
+        .then((person) => outsideUser(parts, origin, person))
+        .catch(async (error: unknown) => {
+          const subject = { kind: 'user', id: 'unknown' };
+          await audit.record(stranger(origin), {
+            ...{ action: 'session.refused', namespace: undefined, subject },
+            after: { method: 'oidc' },
+          });
+          throw error;
+        });
+      const session = newSession(user, 'oidc', origin);
+      const token = newToken();
+      const opened = await store.createSession(session, hashSecret(token), {
+        address: origin.address === undefined ? undefined : addressGroup(origin.address),
+        audit: openingEntry(session, { ...userIdentity(user), origin }),
+      });
+      if (!opened) throw new Refusal('sign_in_refused', 'The user was removed or disabled.');
+      await attempt.succeeded();
+      return { user, session, token };
     },
 
     /** The caller is not known yet; only their origin counts. */

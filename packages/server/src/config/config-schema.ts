@@ -11,6 +11,7 @@ import {
   parseNetwork,
 } from '@carillon/worker';
 import { z } from 'zod';
+import { oidcSettings } from './oidc-settings.ts';
 
 const integer = (min: number, max: number) => z.int().min(min).max(max);
 
@@ -208,6 +209,7 @@ export const configSchema = z.strictObject({
         ),
     })
     .prefault({}),
+  oidc: oidcSettings,
   events: z
     .strictObject({
       retention_days: integer(1, 3_650)

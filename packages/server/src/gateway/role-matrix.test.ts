@@ -186,6 +186,7 @@ const ENTRIES: Record<string, Entry> = {
     },
     ...everybody('open'),
   },
+  'GET /session/methods': { ask: at('/session/methods'), ...everybody('open') },
   'GET /session': { ask: at('/session'), ...everybody('self') },
   'DELETE /session': { ask: at('/session'), ...everybody('self') },
   'GET /sessions': { ask: at('/sessions'), ...ownOrOthers('users.read') },

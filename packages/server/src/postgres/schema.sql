@@ -508,9 +508,12 @@ CREATE TABLE users (
   updated_at      timestamp with time zone NOT NULL,
   idempotency_key text,
   request_hash    text,
+  issuer          text,
+  subject         text,
   CONSTRAINT users_pkey PRIMARY KEY (user_id)
 );
 CREATE UNIQUE INDEX users_idempotency_key ON users USING btree (idempotency_key) WHERE (idempotency_key IS NOT NULL);
+CREATE UNIQUE INDEX users_identity ON users USING btree (issuer, subject) WHERE (issuer IS NOT NULL);
 CREATE UNIQUE INDEX users_name ON users USING btree (name);
 
 CREATE TABLE workers (

@@ -2,7 +2,7 @@
  * Namespaces, people, keys and sessions. Secrets are here only as hashes; what a hash is of, and whether it fits, is not
  * the storage's business.
  */
-import type { ApiKey, Grant, Namespace, Session, User } from '@carillon/domain';
+import type { ApiKey, Grant, Namespace, Session, User, UserIdentity } from '@carillon/domain';
 import type { AuditEntry } from './audit-store.ts';
 
 export interface NewUser extends Omit<User, 'hasPassword'> {
@@ -174,7 +174,7 @@ export interface AccountStore {
   /** With it go the grants and keys in it: whoever gets the name next must not inherit them. */
   removeNamespace(name: string, audit?: AuditEntry): Promise<'removed' | 'in_use' | 'unknown'>;
 
-  /** False: the name, the id or the idempotency key is taken. */
+  /** False: the name, the id, the identity or the idempotency key is taken. */
   createUser(user: NewUser, audit?: AuditEntry): Promise<boolean>;
   /** Whom a request under this idempotency key made. */
   userMadeBy(idempotencyKey: string): Promise<{ user: User; requestHash: string } | undefined>;
@@ -182,6 +182,7 @@ export interface AccountStore {
   /** By name; continue after this one. */
   users(query: UserQuery): Promise<User[]>;
   userToSignIn(name: string): Promise<{ user: User; passwordHash: string | undefined } | undefined>;
+  userWithIdentity(identity: UserIdentity): Promise<User | undefined>;
   passwordHashOf(userId: string): Promise<string | undefined>;
   /** The user as it is then. A user that becomes disabled loses every session. */
   changeUser(

@@ -11,6 +11,7 @@ import {
   SIGN_IN_BODY,
   type SignInInput,
   sessionAnswer,
+  sessionMethodsAnswer,
   sessionView,
   signedInAnswer,
   toSessionsQuery,
@@ -35,7 +36,7 @@ import {
 
 const { method: call } = rpc.AccountService;
 
-export function sessionOperations({ operations, address, isAdminKey }: ApiContext): Operation[] {
+export function sessionOperations({ operations, address, isAdminKey, oidc }: ApiContext): Operation[] {
   const cookie = sessionCookie(address);
   const open = (caller: Caller, given: SignInInput) => {
     switch (given.way) {
@@ -103,7 +104,11 @@ export function sessionOperations({ operations, address, isAdminKey }: ApiContex
         return {
           body: callerView(
             caller,
-            session && { csrfToken: csrfTokenOf(token), expiresAtMs: session.expiresAtMs },
+            session && {
+              csrfToken: csrfTokenOf(token),
+              expiresAtMs: session.expiresAtMs,
+              method: session.method,
+            },
           ),
         };
       },
@@ -122,6 +127,33 @@ export function sessionOperations({ operations, address, isAdminKey }: ApiContex
           await operations.signOut(caller, token);
         return { status: 204, headers: { 'set-cookie': cookie.clear(request) } };
       },
+    }),
+
+    restOperation({
+      method: 'GET',
+      path: '/session/methods',
+      access: 'open',
+      tag: 'sessions',
+      summary: 'How one can sign in here',
+      answers: {
+        200: {
+          description: 'The ways that this server offers.',
+          schema: sessionMethodsAnswer,
+          example: ACCOUNT_EXAMPLES.signInMethods,
+        },
+      },
+      handle: async () => ({
+        body: {
+          ...{ password: true, ticket: true, key: true },
+          oidc: oidc
+            ? {
+                label: oidc.label,
+                start_url: `${address}/api/oidc/start`,
+                logout_url: `${address}/api/oidc/logout`,
+              }
+            : null,
+        },
+      }),
     }),
 
     operation({

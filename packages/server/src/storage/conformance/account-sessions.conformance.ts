@@ -61,6 +61,22 @@ export function describeSessions(stage: { readonly world: StorageWorld }): void 
     expect(await stage.world.storage.audit.list({ limit: 9 })).toEqual([]);
   });
 
+  it('who signs in with a provider is known by issuer and subject, each once', async () => {
+    const identity = { issuer: 'https://id.example', subject: 's1' };
+    const ada = { ...sampleUser({ name: 'ada' }), identity };
+    expect(await accounts().userWithIdentity(identity)).toBeUndefined();
+    expect(await accounts().createUser(ada)).toBe(true);
+    expect(await accounts().createUser({ ...sampleUser({ name: 'other' }), identity })).toBe(false);
+    const elsewhere = { ...identity, issuer: 'https://other.example' };
+    expect(await accounts().createUser({ ...sampleUser({ name: 'bob' }), identity: elsewhere })).toBe(true);
+    expect(await accounts().userWithIdentity(identity)).toEqual(readAs(ada));
+    expect((await accounts().userWithIdentity(elsewhere))?.name).toBe('bob');
+    expect(await accounts().user(ada.userId)).toEqual(readAs(ada));
+    expect((await accounts().user((await newUser('plain')).userId))?.identity).toBeUndefined();
+    await accounts().changeUser(ada.userId, { displayName: 'Ada' }, BASE_MS);
+    expect((await accounts().userWithIdentity(identity))?.displayName).toBe('Ada');
+  });
+
   it('a ticket opens one session of nobody, before it expires', async () => {
     const add = (hash: string, expiresAtMs: number, nowMs = BASE_MS) =>
       accounts().addTicket({ hash, expiresAtMs }, nowMs);

@@ -1,5 +1,5 @@
 /** Namespaces, people, keys and sessions on PostgreSQL. */
-import type { ApiKey, Grant, Namespace, Session, User } from '@carillon/domain';
+import type { ApiKey, Grant, Namespace, Session, User, UserIdentity } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import {
   type Database,
@@ -80,7 +80,9 @@ export class PostgresAccountStore implements AccountStore {
     const { userId, name, displayName, passwordHash = null, disabled, createdAtMs, updatedAtMs } = user;
     const values = [userId, name, displayName, passwordHash, disabled, createdAtMs, updatedAtMs];
     const { key = null, requestHash = null } = user.idempotency ?? {};
-    return this.#touched(sql.CREATE_USER, [...values, ...grantArrays(user.grants), key, requestHash], audit);
+    const identity = [user.identity?.issuer ?? null, user.identity?.subject ?? null];
+    const all = [...values, ...grantArrays(user.grants), key, requestHash, ...identity];
+    return this.#touched(sql.CREATE_USER, all, audit);
   }
 
   async userMadeBy(key: string): Promise<{ user: User; requestHash: string } | undefined> {
@@ -99,6 +101,10 @@ export class PostgresAccountStore implements AccountStore {
 
   userToSignIn(name: string): Promise<{ user: User; passwordHash: string | undefined } | undefined> {
     return readFirst(this.#database, sql.USER_TO_SIGN_IN, [name]);
+  }
+
+  userWithIdentity({ issuer, subject }: UserIdentity): Promise<User | undefined> {
+    return readFirst(this.#database, sql.USER_WITH_IDENTITY, [issuer, subject]);
   }
 
   async passwordHashOf(userId: string): Promise<string | undefined> {
