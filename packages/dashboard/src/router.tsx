@@ -30,13 +30,10 @@ const shell = createRoute({
   validateSearch: readSearch({}),
   beforeLoad: async ({ location }) => {
     const caller = await queryClient.ensureQueryData(sessionQuery);
-    // The link that the server printed leads here with its ticket behind the #.
-    if (caller === null)
-      throw redirect({
-        to: '/login',
-        search: location.href === '/' ? {} : { next: location.href },
-        hash: location.hash,
-      });
+    if (caller !== null) return;
+    // The link that the server printed has its ticket behind the #, which is kept out of `next`.
+    const next = location.pathname + location.searchStr;
+    throw redirect({ to: '/login', search: next === '/' ? {} : { next }, hash: location.hash });
   },
   component: Shell,
 });

@@ -16,10 +16,10 @@ export function followLive(onMessage: (message: LiveMessage) => void): () => voi
 }
 
 function followShared(onMessage: (message: LiveMessage) => void): () => void {
+  // One for each installation that this browser shows: its file lies below the address of the installation.
   const worker = new SharedWorker(new URL('./live-worker.ts', import.meta.url), {
     type: 'module',
-    // One for each installation that this browser shows.
-    name: `carillon ${BASE_URL.href}`,
+    name: 'carillon',
   });
   worker.port.onmessage = ({ data }: MessageEvent<LiveMessage>) => onMessage(data);
   worker.port.postMessage({ kind: 'follow', url: BASE_URL.href.replace(/\/$/, '') });

@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import classes from './chart.module.css';
 import { useZone } from './preferences.tsx';
+import { clockTime, dayName } from './time.ts';
 
 export interface Series {
   readonly label: string;
@@ -120,7 +121,10 @@ function optionsOf(
         range: (_chart, _low, high) => [0, Math.max(high * 1.1, mark === undefined ? 1 : mark.value * 1.15)],
       },
     },
-    axes: [axis, { ...axis, size: 60, values: (_chart, values) => values.map(format) }],
+    axes: [
+      { ...axis, values: (_chart, seconds) => seconds.map((at) => timeWords(at, zone, to - from)) },
+      { ...axis, size: 60, values: (_chart, values) => values.map(format) },
+    ],
     series: [
       {
         value: (_chart, seconds) =>
@@ -172,6 +176,14 @@ function optionsOf(
       ],
     },
   };
+}
+
+const DAY_SECONDS = 86_400;
+
+function timeWords(seconds: number, zone: string, span: number): string {
+  const at = new Date(seconds * 1_000);
+  const time = clockTime(at, zone, { seconds: false });
+  return span > DAY_SECONDS && time === '00:00' ? dayName(at, zone) : time;
 }
 
 function formatted(value: number | null | undefined, format: (value: number) => string): string {

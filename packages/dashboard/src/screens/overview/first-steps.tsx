@@ -5,6 +5,7 @@ import { BASE_URL } from '../../api/carillon.ts';
 import { may, useCaller } from '../../api/session.ts';
 import { Card } from '../../ui/card.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
+import { InviteForm } from '../settings/users-part.tsx';
 
 export function FirstSteps() {
   const caller = useCaller();
@@ -34,5 +35,22 @@ export function FirstSteps() {
         </Group>
       </Card>
     </Stack>
+  );
+}
+
+/** Somebody with the admin key alone: their session is short, and what they do is told of nobody. */
+export function AccountOffer() {
+  const caller = useCaller();
+  if (caller?.user_id !== null) return null;
+  return (
+    <Card
+      title="Make an account for yourself"
+      actions={<InviteForm label="Make an account" firstRole="admin" />}
+    >
+      <Text size="sm">
+        You are signed in with the admin key, for a few hours. With an account you sign in with a name and a
+        password, and the audit log names you.
+      </Text>
+    </Card>
   );
 }

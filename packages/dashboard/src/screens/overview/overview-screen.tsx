@@ -8,7 +8,7 @@ import { Card, Loaded } from '../../ui/card.tsx';
 import { useFilters } from '../../ui/filters.tsx';
 import { DelayChart, OutcomesChart } from './charts.tsx';
 import { Failures } from './failures.tsx';
-import { FirstSteps } from './first-steps.tsx';
+import { AccountOffer, FirstSteps } from './first-steps.tsx';
 import { Upcoming } from './upcoming.tsx';
 
 const route = getRouteApi('/shell/');
@@ -67,6 +67,7 @@ export function OverviewScreen() {
           )}
         </Group>
       </Group>
+      <AccountOffer />
       <Card title="What failed">
         <Loaded of={failures}>{(groups) => <Failures groups={groups} range={range} />}</Loaded>
       </Card>

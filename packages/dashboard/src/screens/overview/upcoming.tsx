@@ -16,7 +16,9 @@ export function Upcoming({ namespace }: { namespace: string | undefined }) {
     queryKey: ['jobs', 'list', 'upcoming', namespace],
     queryFn: async () => {
       const { items } = await carillon.jobs.upcoming({ limit: READ_MAX, within: '1h' }).page();
-      return items.filter((run) => namespace === undefined || run.namespace === namespace).slice(0, SHOWN_MAX);
+      return items
+        .filter((run) => namespace === undefined || run.namespace === namespace)
+        .slice(0, SHOWN_MAX);
     },
     refetchInterval: REFRESH_MS,
   });

@@ -25,6 +25,16 @@ import { ticketOf } from './ticket.ts';
 
 const route = getRouteApi('/login');
 
+/** What the server says after a sign-in at the provider that did not work. */
+const FAILURES: Readonly<Record<string, string>> = {
+  expired: 'Signing in took too long. Try again.',
+  refused: 'The provider did not sign you in. Try again, or ask who runs it.',
+  no_access:
+    'You are known to the provider, but none of your groups may use Carillon. Ask an administrator of Carillon.',
+  rate_limited: 'Too many tries. Wait a minute and try again.',
+  unavailable: 'The provider does not answer. Try again later.',
+};
+
 export function SignInScreen() {
   const { next, error } = route.useSearch();
   const router = useRouter();
@@ -32,13 +42,12 @@ export function SignInScreen() {
   const methods = useQuery({ queryKey: ['sign-in methods'], queryFn: () => carillon.session.methods() });
   const signIn = useMutation({
     mutationFn: (credentials: SignIn) => carillon.session.open(credentials),
-    onSuccess: async ({ csrf_token: token }, { ticket, key }) => {
+    onSuccess: async ({ csrf_token: token }) => {
       setCsrfToken(token);
       await queries.fetchQuery({ ...sessionQuery, staleTime: 0 });
       // Only paths of this page, whatever the address says.
       const wanted = next?.startsWith('/') && !/^\/[/\\]/.test(next) ? next : '/';
-      const isFirst = wanted === '/' && (ticket !== undefined || key !== undefined) && (await nobodyYet());
-      await router.navigate({ to: isFirst ? '/settings/users' : wanted, replace: true } as never);
+      await router.navigate({ to: wanted, hash: '', replace: true } as never);
     },
   });
   const { mutate } = signIn;
@@ -58,7 +67,7 @@ export function SignInScreen() {
           <Title order={1} size="h3">
             Sign in to Carillon
           </Title>
-          {error !== undefined && <Problem error={new Error(error)} />}
+          {error !== undefined && <Problem error={new Error(FAILURES[error] ?? FAILURES.refused)} />}
           {signIn.error && <Problem error={signIn.error} />}
           {oidc && (
             <>
@@ -85,15 +94,6 @@ export function SignInScreen() {
       </Paper>
     </Center>
   );
-}
-
-/** Whether the first account is still to be made. */
-async function nobodyYet(): Promise<boolean> {
-  try {
-    return (await carillon.users.list({ limit: 1 }).page()).items.length === 0;
-  } catch {
-    return false;
-  }
 }
 
 interface FormProps {
