@@ -10,6 +10,7 @@ const PORTS: Readonly<Record<PortName, true>> = {
   leases: true,
   members: true,
   runs: true,
+  insight: true,
   runState: true,
   housekeeping: true,
   audit: true,

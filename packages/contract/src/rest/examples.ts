@@ -202,6 +202,12 @@ export const EXAMPLES = {
     sample_job_id: JOB_ID,
     sample_job_name: 'Weekday report',
   },
+  live: {
+    id: '74231-1802',
+    as_of: '2030-01-02T09:00:01.000Z',
+    changed: { jobs: [JOB_ID], runs: [RUN_ID], workers: false, dead_letters: false },
+    refetch: false,
+  },
   event: {
     specversion: '1.0',
     id: '74231-1802-0',
@@ -236,6 +242,7 @@ export const EXAMPLES = {
     time_zone: 'Europe/Paris',
     fires: [{ at: '2030-01-02T08:00:00.000Z', local: '2030-01-02T09:00:00+01:00' }],
     warnings: [],
+    per_day: [],
   },
 } as const;
 
@@ -254,6 +261,7 @@ const user = {
   display_name: 'Ada Lovelace',
   disabled: false,
   has_password: true,
+  issuer: null,
   grants,
   created_at: AT,
   updated_at: AT,
@@ -284,6 +292,7 @@ const session = {
   session_id: '01893f2e-3333-7b3a-9d4e-5a6b7c8d9e0f',
   user_id: USER_ID,
   user_name: 'ada',
+  method: 'password',
   current: true,
   created_at: AT,
   last_seen_at: AT,
@@ -308,6 +317,12 @@ export const ACCOUNT_EXAMPLES = {
   grantsBody: { grants },
   passwordBody: { password: 'another long phrase', current_password: 'a long phrase of her own' },
   signInBody: { name: 'ada', password: 'a long phrase of her own' },
+  signInMethods: {
+    ...{ password: true, ticket: true, key: true },
+    oidc: { label: 'Example Corp', start_url: '/api/oidc/start', logout_url: '/api/oidc/logout' },
+  },
+  ticketBody: { ticket: 'rT9mO1c0XbqS8mJm9c3kq0cF6m2mB7x7W1rY2nV8Qk1' },
+  adminKeyBody: { key: 'what <data>/admin.key holds' },
   signedIn: {
     user,
     csrf_token: 'qk1Jb0v1m3H2lq8mJm9c3kq0cF6m2mB7x7W1rY2nV8Q',
@@ -321,6 +336,7 @@ export const ACCOUNT_EXAMPLES = {
     user_name: 'ada',
     grants,
     scopes: null,
+    method: 'password',
     csrf_token: 'qk1Jb0v1m3H2lq8mJm9c3kq0cF6m2mB7x7W1rY2nV8Q',
     expires_at: session.expires_at,
   },

@@ -32,6 +32,8 @@ export interface Credential {
   readonly expiresAtMs: number | undefined;
   /** Of a key: it came with the secret before the last rotation. */
   readonly isPrevious?: boolean;
+  /** Of a session that no password can be shown for: when the admin key, a ticket or a provider proved who it is. */
+  readonly provenAtMs?: number;
 }
 
 /** Who did something: a person whatever they came with, the server, or a key that belongs to nobody. */
@@ -40,7 +42,7 @@ export interface Actor {
   readonly id: string;
   readonly name: string;
   /** What the person came with. */
-  readonly via?: Omit<Credential, 'expiresAtMs' | 'isPrevious'> | undefined;
+  readonly via?: Pick<Credential, 'kind' | 'id' | 'name'> | undefined;
 }
 
 export interface Caller {

@@ -48,6 +48,25 @@ const ENTRIES: Record<string, Entry> = {
   },
   'GET /jobs': { ask: at('/jobs'), ...somewhere('jobs.read') },
   'GET /jobs/upcoming': { ask: at('/jobs/upcoming'), ...somewhere('jobs.read') },
+  'GET /jobs/strips': {
+    ask: (scene) => ({ url: `/jobs/strips?ids=${scene.jobId}` }),
+    ...somewhere('runs.read'),
+  },
+  'GET /jobs/{id}/why': { ask: job('/why'), ...here('jobs.read') },
+  'GET /jobs/{id}/versions': { ask: job('/versions'), ...here('jobs.read') },
+  'GET /search': { ask: at('/search?q=cron'), ...somewhere('jobs.read') },
+  'GET /runs/{id}/why': {
+    ask: (scene) => ({ url: `/runs/${scene.finishedRunId}/why` }),
+    ...here('runs.read'),
+  },
+  'POST /runs/bulk to cancel': {
+    ask: at('/runs/bulk', { action: 'cancel', filter: { handler: 'none' } }),
+    ...somewhere('runs.cancel'),
+  },
+  'POST /runs/bulk to rerun': {
+    ask: at('/runs/bulk', { action: 'rerun', filter: { handler: 'none' } }),
+    ...somewhere('runs.rerun'),
+  },
   'POST /jobs/bulk to pause': {
     ask: at('/jobs/bulk', { action: 'pause', filter: { handler: 'none' } }),
     ...somewhere('jobs.pause'),
@@ -156,6 +175,10 @@ const ENTRIES: Record<string, Entry> = {
     ...somewhere('events.read'),
   },
 
+  'GET /live': {
+    ask: () => ({ url: '/live', headers: { accept: 'application/json' } }),
+    ...somewhere('events.read'),
+  },
   'POST /session': {
     ask: async (scene) => {
       await aUser()(scene);
@@ -163,6 +186,7 @@ const ENTRIES: Record<string, Entry> = {
     },
     ...everybody('open'),
   },
+  'GET /session/methods': { ask: at('/session/methods'), ...everybody('open') },
   'GET /session': { ask: at('/session'), ...everybody('self') },
   'DELETE /session': { ask: at('/session'), ...everybody('self') },
   'GET /sessions': { ask: at('/sessions'), ...ownOrOthers('users.read') },

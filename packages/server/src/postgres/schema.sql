@@ -267,6 +267,7 @@ CREATE TABLE jobs (
 CREATE UNIQUE INDEX jobs_idempotency_key ON jobs USING btree (namespace, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 CREATE UNIQUE INDEX jobs_key ON jobs USING btree (key, namespace) WHERE (key IS NOT NULL);
 CREATE INDEX jobs_labels ON jobs USING gin (labels jsonb_path_ops) WHERE (labels IS NOT NULL);
+CREATE INDEX jobs_name ON jobs USING btree (namespace, lower(name) text_pattern_ops) WHERE (schedule_type = ANY (ARRAY['CRON'::text, 'INTERVAL'::text]));
 CREATE INDEX jobs_namespace ON jobs USING btree (namespace, job_id) WHERE (namespace <> 'default'::text);
 CREATE INDEX jobs_status ON jobs USING btree (status, job_id) WHERE (status <> 'SCHEDULED'::text);
 CREATE INDEX jobs_user_id ON jobs USING btree (user_id, job_id) WHERE (user_id IS NOT NULL);
@@ -427,12 +428,13 @@ CREATE TABLE secrets (
 CREATE TABLE sessions (
   session_id   uuid NOT NULL,
   hash         text NOT NULL,
-  user_id      uuid NOT NULL,
+  user_id      uuid,
   created_at   timestamp with time zone NOT NULL,
   last_seen_at timestamp with time zone NOT NULL,
   expires_at   timestamp with time zone NOT NULL,
   address      text,
   user_agent   text,
+  method       text NOT NULL DEFAULT 'password'::text,
   CONSTRAINT sessions_pkey PRIMARY KEY (session_id),
   CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id) ON DELETE CASCADE
 );
@@ -453,6 +455,12 @@ CREATE TABLE sign_in_addresses (
   last_used_at timestamp with time zone NOT NULL,
   CONSTRAINT sign_in_addresses_pkey PRIMARY KEY (user_id, address),
   CONSTRAINT sign_in_addresses_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id) ON DELETE CASCADE
+);
+
+CREATE TABLE sign_in_tickets (
+  hash       text NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT sign_in_tickets_pkey PRIMARY KEY (hash)
 );
 
 CREATE TABLE signing_keys (
@@ -500,9 +508,12 @@ CREATE TABLE users (
   updated_at      timestamp with time zone NOT NULL,
   idempotency_key text,
   request_hash    text,
+  issuer          text,
+  subject         text,
   CONSTRAINT users_pkey PRIMARY KEY (user_id)
 );
 CREATE UNIQUE INDEX users_idempotency_key ON users USING btree (idempotency_key) WHERE (idempotency_key IS NOT NULL);
+CREATE UNIQUE INDEX users_identity ON users USING btree (issuer, subject) WHERE (issuer IS NOT NULL);
 CREATE UNIQUE INDEX users_name ON users USING btree (name);
 
 CREATE TABLE workers (

@@ -9,6 +9,7 @@ import type { EventStore } from './event-store.ts';
 import type { GenerationStore } from './generation-store.ts';
 import type { HandlerStore } from './handler-store.ts';
 import type { HousekeepingStore } from './housekeeping-store.ts';
+import type { InsightStore } from './insight-store.ts';
 import type { JobStore } from './job-store.ts';
 import type { LeaseStore } from './lease-store.ts';
 import type { MemberStore } from './member-store.ts';
@@ -26,6 +27,7 @@ export interface Storage {
   readonly leases: LeaseStore;
   readonly members: MemberStore;
   readonly runs: RunStore;
+  readonly insight: InsightStore;
   readonly runState: RunStateStore;
   readonly housekeeping: HousekeepingStore;
   readonly audit: AuditStore;

@@ -1,5 +1,5 @@
 /** People: who there is, what they may, and inviting somebody. */
-import type { Grant, User } from '@carillon/client';
+import type { Grant, Role, User } from '@carillon/client';
 import { Group, PasswordInput, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -97,17 +97,19 @@ function OwnPassword({ value, onChange }: { value: string; onChange: (value: str
   );
 }
 
-export function InviteForm() {
+export function InviteForm({ label = 'Invite', firstRole = 'viewer' }: { label?: string; firstRole?: Role }) {
   const queries = useQueryClient();
   const [name, setName] = useState('');
   const [shown, setShown] = useState('');
   const [password, setPassword] = useState('');
   const [own, setOwn] = useState('');
-  const [grants, setGrants] = useState<Grant[]>([{ role: 'viewer', namespace: 'default' }]);
+  const [grants, setGrants] = useState<Grant[]>([
+    { role: firstRole, namespace: firstRole === 'admin' ? '*' : 'default' },
+  ]);
   return (
     <FormDialog
-      label="Invite"
-      title="Invite somebody"
+      label={label}
+      title={label}
       submitLabel="Create the account"
       permission={usePermission('users.manage')}
       onSubmit={async () => {
@@ -133,8 +135,8 @@ export function InviteForm() {
         onChange={({ currentTarget }) => setShown(currentTarget.value)}
       />
       <PasswordInput
-        label="Their first password"
-        description="Tell it to them; they can change it."
+        label="First password"
+        description="It can be changed after signing in."
         required
         autoComplete="new-password"
         value={password}

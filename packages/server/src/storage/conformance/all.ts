@@ -8,6 +8,7 @@ import { describeEventStore } from './event-store.conformance.ts';
 import { describeGenerationStore } from './generation-store.conformance.ts';
 import { describeHandlerStore } from './handler-store.conformance.ts';
 import { describeHousekeepingStore } from './housekeeping-store.conformance.ts';
+import { describeInsightStore } from './insight-store.conformance.ts';
 import { describeJobStore } from './job-store.conformance.ts';
 import { describeLeaseClaim } from './lease-claim.conformance.ts';
 import { describeLeaseFollow } from './lease-follow.conformance.ts';
@@ -47,6 +48,7 @@ export function describeStorage(name: string, make: MakeStorage): void {
     describe('run store: views', () => describeRunViews(make));
     describe('run store: list', () => describeRunList(make));
     describe('run store: dead letters', () => describeDeadLetters(make));
+    describe('insight store', () => describeInsightStore(make));
     describe('run store: requests', () => describeRunRequests(make));
     describe('run state store', () => describeRunState(make));
     describeHousekeepingStore(make);

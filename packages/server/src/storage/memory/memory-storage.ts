@@ -10,6 +10,7 @@ import { MemoryEventStore } from './memory-event-store.ts';
 import { MemoryGenerationStore } from './memory-generation-store.ts';
 import { MemoryHandlerStore } from './memory-handler-store.ts';
 import { MemoryHousekeepingStore } from './memory-housekeeping-store.ts';
+import { MemoryInsightStore } from './memory-insight-store.ts';
 import { MemoryJobStore } from './memory-job-store.ts';
 import { MemoryLeaseStore } from './memory-lease-store.ts';
 import { MemoryMemberStore } from './memory-member-store.ts';
@@ -28,6 +29,7 @@ export class MemoryStorage implements Storage {
   readonly leases: MemoryLeaseStore;
   readonly members: MemoryMemberStore;
   readonly runs: MemoryRunStore;
+  readonly insight: MemoryInsightStore;
   readonly runState: MemoryRunStateStore;
   readonly housekeeping: MemoryHousekeepingStore;
   readonly events: MemoryEventStore;
@@ -52,6 +54,7 @@ export class MemoryStorage implements Storage {
     this.leases = new MemoryLeaseStore(state);
     this.members = new MemoryMemberStore(state, options.clock);
     this.runs = new MemoryRunStore(state);
+    this.insight = new MemoryInsightStore(state);
     this.runState = new MemoryRunStateStore(state);
     this.housekeeping = new MemoryHousekeepingStore(state);
     this.events = new MemoryEventStore(state);

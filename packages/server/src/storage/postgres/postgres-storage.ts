@@ -11,6 +11,7 @@ import { PostgresEventStore } from './postgres-event-store.ts';
 import { PostgresGenerationStore } from './postgres-generation-store.ts';
 import { PostgresHandlerStore } from './postgres-handler-store.ts';
 import { PostgresHousekeepingStore } from './postgres-housekeeping-store.ts';
+import { PostgresInsightStore } from './postgres-insight-store.ts';
 import { PostgresJobStore } from './postgres-job-store.ts';
 import { PostgresLeaseStore } from './postgres-lease-store.ts';
 import { PostgresMemberStore } from './postgres-member-store.ts';
@@ -63,6 +64,7 @@ export function openPostgresStorage(options: PostgresStorageOptions): PostgresSt
     leases: new PostgresLeaseStore(database, { outcomes }),
     members: new PostgresMemberStore(heartbeats),
     runs: new PostgresRunStore(database),
+    insight: new PostgresInsightStore(database),
     runState: new PostgresRunStateStore(database),
     housekeeping: new PostgresHousekeepingStore(database),
     audit: new PostgresAuditStore(database),
