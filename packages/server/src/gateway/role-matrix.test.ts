@@ -15,6 +15,7 @@ import { metricsEndpoint } from './metrics-endpoint.ts';
 import { readJsonBodies } from './read-input.ts';
 import { CALLERS, HERE, makeScene, type Scene } from './role-matrix.fixture.ts';
 import { aHandler, aKey, aSecret, at, aUser, job } from './role-matrix-asks.fixture.ts';
+import { type Entry, INSIGHT_ENTRIES } from './role-matrix-insight.fixture.ts';
 import {
   applyHere,
   everybody,
@@ -33,11 +34,8 @@ import {
   somewhere,
 } from './role-matrix-rules.fixture.ts';
 
-interface Entry extends Rule {
-  readonly ask: (scene: Scene) => Promise<Partial<InjectOptions>> | Partial<InjectOptions>;
-}
-
 const ENTRIES: Record<string, Entry> = {
+  ...INSIGHT_ENTRIES,
   'POST /jobs': {
     ask: at('/jobs', { name: 'new', namespace: HERE.namespace, user_id: HERE.userId }),
     ...newHere('jobs.create'),
@@ -48,25 +46,6 @@ const ENTRIES: Record<string, Entry> = {
   },
   'GET /jobs': { ask: at('/jobs'), ...somewhere('jobs.read') },
   'GET /jobs/upcoming': { ask: at('/jobs/upcoming'), ...somewhere('jobs.read') },
-  'GET /jobs/strips': {
-    ask: (scene) => ({ url: `/jobs/strips?ids=${scene.jobId}` }),
-    ...somewhere('runs.read'),
-  },
-  'GET /jobs/{id}/why': { ask: job('/why'), ...here('jobs.read') },
-  'GET /jobs/{id}/versions': { ask: job('/versions'), ...here('jobs.read') },
-  'GET /search': { ask: at('/search?q=cron'), ...somewhere('jobs.read') },
-  'GET /runs/{id}/why': {
-    ask: (scene) => ({ url: `/runs/${scene.finishedRunId}/why` }),
-    ...here('runs.read'),
-  },
-  'POST /runs/bulk to cancel': {
-    ask: at('/runs/bulk', { action: 'cancel', filter: { handler: 'none' } }),
-    ...somewhere('runs.cancel'),
-  },
-  'POST /runs/bulk to rerun': {
-    ask: at('/runs/bulk', { action: 'rerun', filter: { handler: 'none' } }),
-    ...somewhere('runs.rerun'),
-  },
   'POST /jobs/bulk to pause': {
     ask: at('/jobs/bulk', { action: 'pause', filter: { handler: 'none' } }),
     ...somewhere('jobs.pause'),
@@ -138,14 +117,6 @@ const ENTRIES: Record<string, Entry> = {
   'POST /runs/{id}/rerun': {
     ask: (scene) => ({ url: `/runs/${scene.finishedRunId}/rerun` }),
     ...here('runs.rerun'),
-  },
-  'GET /stats': { ask: at('/stats'), ...somewhere('runs.read') },
-  'GET /stats of a job': { ask: (scene) => ({ url: `/stats?job_id=${scene.jobId}` }), ...here('runs.read') },
-  'GET /stats/now': { ask: at('/stats/now'), ...somewhere('runs.read') },
-  'GET /failures': { ask: at('/failures'), ...somewhere('runs.read') },
-  'GET /failures of a job': {
-    ask: (scene) => ({ url: `/failures?job_id=${scene.jobId}` }),
-    ...here('runs.read'),
   },
   'GET /dead-letters': { ask: at('/dead-letters'), ...somewhere('dead_letters.read') },
   'GET /dead-letters/{id}': {
