@@ -4,7 +4,7 @@
  */
 import { type Caller, Refusal } from '@carillon/domain';
 import { silentLog } from '@carillon/foundation';
-import fastify, { type InjectOptions } from 'fastify';
+import fastify from 'fastify';
 import { describe, expect, test } from 'vitest';
 import { PrometheusTelemetry } from '../telemetry/prometheus/prometheus-telemetry.ts';
 import { answerProblems } from './answer-problems.ts';
@@ -28,7 +28,6 @@ import {
   newWorkerKeyHere,
   others,
   ownOrOthers,
-  type Rule,
   sessionOfOthers,
   signingKeyHere,
   somewhere,
