@@ -79,7 +79,7 @@ async function simulate(options: SimulationOptions): Promise<SimulationResult> {
   if (faults.backlog > 0) {
     const { dispatchers } = cluster;
     const jobs = users.fill(faults.backlog, { calmMs: CALM_MS, slots: cluster.executing * faults.slots });
-    observer.shares.expect({ jobs, dispatchers });
+    observer.shares.expect({ jobs, dispatchers, slots: faults.slots });
   }
   const restedAfterMs = await comeToRest(parts, LIVENESS_MS);
   if (!world.broken) await checkPromises(parts);

@@ -25,7 +25,7 @@ export class ShareLedger {
   readonly #userOf = new Map<JobId, string>();
   readonly #shares = new Map<string, Share>();
   #expected = 0;
-  #dispatchers = 1;
+  #tolerated = PORTION_RUNS;
   #isCounting = false;
 
   constructor(world: World) {
@@ -41,10 +41,13 @@ export class ShareLedger {
     if (this.#userOf.size === this.#expected) this.#isCounting = true;
   }
 
-  /** Counting begins when so many jobs of theirs are there. */
-  expect({ jobs, dispatchers }: { jobs: number; dispatchers: number }): void {
+  /**
+   * Counting begins when so many jobs of theirs are there. A dispatcher whose slots are all free fills them from the lanes that it has
+   * heard of until then, which may be those of one tenant.
+   */
+  expect({ jobs, dispatchers, slots }: { jobs: number; dispatchers: number; slots: number }): void {
     this.#expected = jobs;
-    this.#dispatchers = dispatchers;
+    this.#tolerated = dispatchers * Math.max(PORTION_RUNS, slots);
   }
 
   /** For the first time. */
@@ -72,7 +75,7 @@ export class ShareLedger {
   }
 
   #isFair(shares: readonly number[]): boolean {
-    const allowed = RATIO_MAX * Math.min(...shares) + PORTION_RUNS * this.#dispatchers;
+    const allowed = RATIO_MAX * Math.min(...shares) + this.#tolerated;
     return Math.max(...shares) <= allowed;
   }
 }
