@@ -184,6 +184,7 @@ export const MODULES: readonly Module[] = [
       'server/event-feed',
       'server/handlers',
       'server/ingest',
+      'server/log-store',
       'server/outgoing',
       'server/run-logs',
       'server/secrets',
@@ -237,7 +238,7 @@ export const MODULES: readonly Module[] = [
     kind: 'service',
     purpose:
       'What http jobs need of the installation: its own addresses, which they may not call, and the keys that sign their requests.',
-    imports: ['domain', 'foundation', 'worker', 'server/audit', 'server/storage'],
+    imports: ['domain', 'foundation', 'worker', 'server/accounts', 'server/audit', 'server/storage'],
   },
   {
     name: 'server/run-state',
@@ -250,7 +251,7 @@ export const MODULES: readonly Module[] = [
     kind: 'service',
     purpose:
       'Secrets that payloads name: set and encrypted, and put into payloads on their way to the worker.',
-    imports: ['domain', 'foundation', 'server/audit', 'server/outgoing', 'server/storage'],
+    imports: ['domain', 'foundation', 'server/accounts', 'server/audit', 'server/outgoing', 'server/storage'],
   },
   {
     name: 'server/run-logs',
@@ -280,7 +281,8 @@ export const MODULES: readonly Module[] = [
   {
     name: 'server/dispatcher',
     kind: 'role',
-    purpose: 'Takes runs from the backlog for the workers of this process whenever they have free slots.',
+    purpose:
+      'Takes runs from the backlog for the workers of this server, in its process or connected by a stream, whenever they have free slots.',
     imports: ['domain', 'foundation', 'server/backlog', 'server/storage', 'server/worker-link'],
   },
   {
@@ -366,9 +368,9 @@ export const MODULES: readonly Module[] = [
   {
     name: 'server/log-store',
     kind: 'port',
-    purpose: 'What runs have written, as text by day, run and epoch.',
-    imports: ['domain'],
-    files: ['log-store.ts'],
+    purpose: 'What runs have written, as text by day, run and epoch, and how a line of it is written.',
+    imports: ['domain', 'worker'],
+    files: ['log-store.ts', 'log-line.ts'],
   },
   {
     name: 'server/log-store/files-log-store.ts',
@@ -440,7 +442,8 @@ export const MODULES: readonly Module[] = [
   {
     name: 'server/worker-link/in-process-worker-link.ts',
     kind: 'adapter',
-    purpose: 'The link to workers in this process: a function call.',
+    purpose:
+      'The link to the workers of this server, in its process or connected by a stream: a function call.',
     imports: ['domain', 'server/worker-link'],
   },
 
@@ -594,7 +597,7 @@ export const MODULES: readonly Module[] = [
     name: 'server/kept-channel.ts',
     kind: 'composition',
     purpose: 'Where what runs say goes: output to the log store, progress and checkpoints to the storage.',
-    imports: ['foundation', 'worker', 'server/run-output', 'server/run-state'],
+    imports: ['foundation', 'worker', 'server/run-output', 'server/run-results', 'server/run-state'],
   },
   {
     name: 'server/readiness.ts',

@@ -36,7 +36,7 @@ func main() {
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
 	go func() {
 		for range signals {
-			worker.Drain(options.Drain, "it was told to stop")
+			worker.Drain(options.Drain)
 		}
 	}()
 	isAllTold, err := worker.Run()

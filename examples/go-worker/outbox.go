@@ -41,7 +41,7 @@ type outbox struct {
 	progress                   map[key]*pb.RunProgress
 	started                    []*pb.Started
 	beat                       *pb.Beat
-	offer                      *pb.Offer
+	capacity                   *pb.Capacity
 }
 
 // newStream lets everything that was not answered be told again.
@@ -152,12 +152,12 @@ func (o *outbox) dropLease(lease string) {
 
 // take answers the next message, or nil. Beats go first, then checkpoints and ends; output takes the rest of the frame.
 func (o *outbox) take() *pb.SessionRequest {
-	message := &pb.SessionRequest{SlotsFreed: o.slotsFreed, Beat: o.beat, Offer: o.offer, Started: o.started}
+	message := &pb.SessionRequest{SlotsFreed: o.slotsFreed, Beat: o.beat, Capacity: o.capacity, Started: o.started}
 	for _, progress := range o.progress {
 		message.Progress = append(message.Progress, progress)
 	}
-	hasNews := o.beat != nil || o.offer != nil || len(o.started)+len(o.progress) > 0 || o.slotsFreed != o.slotsFreedTold
-	o.beat, o.offer, o.started, o.progress, o.slotsFreedTold = nil, nil, nil, map[key]*pb.RunProgress{}, o.slotsFreed
+	hasNews := o.beat != nil || o.capacity != nil || len(o.started)+len(o.progress) > 0 || o.slotsFreed != o.slotsFreedTold
+	o.beat, o.capacity, o.started, o.progress, o.slotsFreedTold = nil, nil, nil, map[key]*pb.RunProgress{}, o.slotsFreed
 	size := o.takeCheckpoints(message)
 	size = o.takeEnds(message, size)
 	o.takeOutputs(message, size)

@@ -176,8 +176,8 @@ func (w *Worker) hello() *pb.SessionRequest {
 	w.outbox.slotsFreed = 0 // counted from Executing on
 	return &pb.SessionRequest{Hello: &pb.Hello{
 		Protocol: protocol, WorkerId: w.workerID, Session: w.session, Name: w.options.Name, Language: "go", Version: version,
-		Offer: w.offer(), HeldLeases: w.heldLeases(), Executing: uint32(len(w.executions)), BootId: w.bootID,
-		NamesHeldRuns: true, HeldRuns: w.heldRuns(), AskedToDrain: w.isAskedToDrain,
+		Offer: w.offer(), HeldRuns: w.heldRuns(), Executing: uint32(len(w.executions)), BootId: w.bootID,
+		AskedToDrain: w.isAskedToDrain,
 	}}
 }
 
@@ -316,9 +316,6 @@ func (w *Worker) beatForever(ctx context.Context, cancel context.CancelCauseFunc
 }
 
 func (w *Worker) hear(message *pb.SessionResponse) error {
-	if drain := message.Drain; drain != nil && !w.draining() {
-		w.Drain(time.Duration(drain.WithinMs)*time.Millisecond, "the server asked for it: "+drain.Reason)
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if answer := message.BeatAnswer; answer != nil {
@@ -359,12 +356,6 @@ func (w *Worker) hear(message *pb.SessionResponse) error {
 		return &goodbyeError{goodbye.Reason, time.Duration(goodbye.AfterMs) * time.Millisecond}
 	}
 	return nil
-}
-
-func (w *Worker) draining() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.isDraining
 }
 
 // askedToDrain is called with the lock. Nothing is assigned meanwhile; a worker that starts over under a new id says it again.

@@ -114,7 +114,7 @@ func (w *Worker) Run() (bool, error) {
 }
 
 // Drain takes nothing more; what has not ended in time is given back. A second call gives everything back at once.
-func (w *Worker) Drain(within time.Duration, reason string) {
+func (w *Worker) Drain(within time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.isDraining {
@@ -122,8 +122,8 @@ func (w *Worker) Drain(within time.Duration, reason string) {
 		return
 	}
 	w.isDraining = true
-	say("draining: %s; %d runs go on for at most %s", reason, len(w.executions), within)
-	w.outbox.offer = w.offer()
+	say("draining; %d runs go on for at most %s", len(w.executions), within)
+	w.outbox.capacity = &pb.Capacity{Draining: true}
 	w.startWaiting()
 	w.tell()
 	time.AfterFunc(within, func() {

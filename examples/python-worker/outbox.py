@@ -30,7 +30,7 @@ class Outbox:
         self._progress = {}
         self._started = {}
         self._beat = None
-        self._offer = None
+        self._capacity = None
 
     def new_stream(self, window):
         """Everything that was not answered is told again, in the order in which it happened."""
@@ -49,8 +49,8 @@ class Outbox:
         self._beat = beat
         self.changed.set()
 
-    def add_offer(self, offer):
-        self._offer = offer
+    def add_capacity(self, capacity):
+        self._capacity = capacity
         self.changed.set()
 
     def add_end(self, lease, epoch, started_at_ms, ended_at_ms, outcome):
@@ -142,9 +142,9 @@ class Outbox:
         if self._beat is not None:
             message.beat.CopyFrom(self._beat)
             self._beat = None
-        if self._offer is not None:
-            message.offer.CopyFrom(self._offer)
-            self._offer = None
+        if self._capacity is not None:
+            message.capacity.CopyFrom(self._capacity)
+            self._capacity = None
         message.started.extend(self._started.values())
         self._started.clear()
         message.progress.extend(self._progress.values())

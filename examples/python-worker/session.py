@@ -124,17 +124,16 @@ class Worker:
             dialing.result()
         return self._outbox.is_settled()
 
-    def drain(self, within_seconds=None, reason="it was told to stop"):
-        """Takes nothing more; what has not ended in time is given back."""
-        if within_seconds is None:
-            within_seconds = self._options.drain_seconds
+    def drain(self):
+        """Takes nothing more; what has not ended in time is given back. A second call gives everything back at once."""
+        within_seconds = self._options.drain_seconds
         loop = asyncio.get_running_loop()
         if self._draining:
             self._give_back_all()
             return
         self._draining = True
-        self._say(f"draining: {reason}; {len(self._executions)} runs go on for at most {within_seconds:g} s")
-        self._outbox.add_offer(self._offer())
+        self._say(f"draining; {len(self._executions)} runs go on for at most {within_seconds:g} s")
+        self._outbox.add_capacity(pb.Capacity(draining=True))
         self._start_waiting()
         loop.call_later(within_seconds, self._give_back_all)
         self._keep(asyncio.create_task(self._finish()))
@@ -231,10 +230,8 @@ class Worker:
                 language="python",
                 version=VERSION,
                 offer=self._offer(),
-                held_leases=self._held_leases(),
                 executing=len(self._executions),
                 boot_id=self._boot_id,
-                names_held_runs=True,
                 held_runs=self._held_runs(),
                 asked_to_drain=self._asked_to_drain,
             )
@@ -329,8 +326,6 @@ class Worker:
         for execution in list(self._executions.values()):
             if execution.run_id in cancelled:
                 execution.stop(pb.OUTCOME_KIND_CANCELLED, "cancelled while running")
-        if message.HasField("drain") and not self._draining:
-            self.drain(message.drain.within_ms / 1000, message.drain.reason or "the server asked for it")
         if message.HasField("goodbye"):
             self._goodbye(message.goodbye)
 

@@ -220,7 +220,6 @@ export function composeEngine(options: EngineOptions): Engine {
     ...identity,
     reports,
     channel,
-    results,
     silentMs: settings.workerSilentMs,
   };
   const worker = new WorkerRuntime({

@@ -1,8 +1,9 @@
 /** Where what runs say goes: output and large results to the log store, progress and checkpoints to the storage. */
 import type { Service } from '@carillon/foundation';
-import type { HeldRun, LargeResults, OutputChunk, Progress, RunChannel } from '@carillon/worker';
+import type { HeldRun, OutputChunk, Progress } from '@carillon/worker';
 import type { LogCloser } from './run-output/log-closer.ts';
 import type { RunOutput } from './run-output/run-output.ts';
+import type { HomeChannel, PartedResults } from './run-results/stored-results.ts';
 import type { CheckpointSaver } from './run-state/checkpoint-saver.ts';
 import type { ProgressWriter } from './run-state/progress-writer.ts';
 
@@ -11,17 +12,17 @@ export interface KeptChannelParts {
   readonly closer: LogCloser;
   readonly progress: ProgressWriter;
   readonly checkpoints: CheckpointSaver;
-  readonly results: LargeResults;
+  readonly results: PartedResults;
 }
 
-export class KeptChannel implements RunChannel, Service {
+export class KeptChannel implements HomeChannel, Service {
   readonly #parts: KeptChannelParts;
 
   constructor(parts: KeptChannelParts) {
     this.#parts = parts;
   }
 
-  get results(): LargeResults {
+  get results(): PartedResults {
     return this.#parts.results;
   }
 

@@ -1,7 +1,7 @@
 /** The handlers of a server as its settings want them: the built-in ones, and those that the settings name. */
-import { SCRIPT_HANDLER, SCRIPT_PARAMETERS } from '@carillon/domain';
+import { SCRIPT_HANDLER } from '@carillon/domain';
 import type { Log } from '@carillon/foundation';
-import { type HandlerPlugin, httpPlugin, type OfferedHandler, readPlugin } from '@carillon/worker';
+import { httpPlugin, type OfferedHandler, readPlugin } from '@carillon/worker';
 import type { Config } from './config/config-schema.ts';
 import { loadPlugins } from './handlers/load-plugins.ts';
 import type { OwnEndpoints } from './outgoing/own-endpoints.ts';
@@ -24,23 +24,16 @@ export async function offeredHandlers(
   parts: HandlerParts,
 ): Promise<[string, OfferedHandler][]> {
   const { isLocal, dataFolder, own, runsJobs, log } = parts;
-  const opened = await openScriptHandler(config, {
+  const script = await openScriptHandler(config, {
     ...{ isLocal, dataFolder, runsJobs, own: () => own.list(), log },
   });
-  const script: HandlerPlugin[] = opened === undefined ? [] : [{ ...SCRIPT, ...opened }];
-  const builtIn = [httpPlugin(httpSettings(config, parts)), ...script].map((plugin) =>
+  const builtIn = [httpPlugin(httpSettings(config, parts)), ...(script ? [script] : [])].map((plugin) =>
     readPlugin(plugin, 'built_in'),
   );
   const options = { modules: config.handlers, cwd: process.cwd(), taken: ['http', SCRIPT_HANDLER], log };
   const plugins = runsJobs ? await loadPlugins(options) : [];
   return [...builtIn, ...plugins].map((handler) => [handler.name, handler]);
 }
-
-const SCRIPT = {
-  name: SCRIPT_HANDLER,
-  description: 'Runs a program, and judges it by its exit code.',
-  parameters: SCRIPT_PARAMETERS,
-};
 
 function httpSettings({ http }: Config, { own, signing }: HandlerParts) {
   const { egress: profile, allow, deny_networks: denyNetworks, response_bytes_max: responseBytesMax } = http;

@@ -3,12 +3,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Log } from '@carillon/foundation';
 import {
-  createScriptHandler,
   findUserIds,
-  type Handler,
+  type HandlerPlugin,
   type OwnEndpoint,
-  probeContainment,
-  scriptLabels,
+  scriptPlugin,
   type UserIds,
 } from '@carillon/worker';
 import type { Config } from './config/config-schema.ts';
@@ -29,7 +27,7 @@ export interface ScriptHandlerParts {
 export async function openScriptHandler(
   config: Config,
   parts: ScriptHandlerParts,
-): Promise<{ run: Handler; labels: Record<string, string> } | undefined> {
+): Promise<HandlerPlugin | undefined> {
   const { script, http } = config;
   const { isLocal, dataFolder, runsJobs, own, log } = parts;
   if (!(script.enabled ?? isLocal)) {
@@ -44,16 +42,9 @@ export async function openScriptHandler(
   const hidden = [dataFolder, config.secrets.key_file, config.tls.key_file].flatMap((path) =>
     path === undefined ? [] : resolve(path),
   );
-  const containment = await probeContainment(user, hidden);
-  if (containment.kind === 'group')
-    log.warn(
-      {},
-      'scripts run without a namespace of their own, which this machine does not allow: a program that hides can outlive its script, and scripts can read what their user can; see docs/scripts.md',
-    );
-  else log.debug({ containment, user }, 'scripts run in a namespace of their own');
   const { interpreters, path, roots } = script;
-  const run = createScriptHandler({
-    ...{ containment, user, hidden, own },
+  return scriptPlugin({
+    ...{ user, hidden, own, log },
     ...{ interpreters, path, roots, passEnv: script.pass_env },
     limits: {
       memoryBytes: script.memory_mb * MIB,
@@ -67,7 +58,6 @@ export async function openScriptHandler(
     cacheFolder: join(dataFolder, 'scripts'),
     egress: { profile: http.egress, allow: http.allow, denyNetworks: http.deny_networks },
   });
-  return { run, labels: await scriptLabels({ interpreters, path, roots }) };
 }
 
 async function requireUser(given: string): Promise<UserIds> {

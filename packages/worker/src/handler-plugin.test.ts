@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { offeredAs, readPlugin } from './handler-plugin.ts';
-import { httpPlugin } from './handlers/http-plugin.ts';
 
 const run = () => 'done';
 
@@ -26,12 +25,6 @@ describe('a handler as a worker offers it', () => {
 
   test('a plugin is offered under the name that the program gives it', () => {
     expect(offeredAs('mine', { name: 'theirs', run })).toMatchObject({ name: 'mine', origin: 'program' });
-  });
-
-  test('http is one, with the payload it takes', () => {
-    const offered = readPlugin(httpPlugin(), 'built_in');
-    expect(offered).toMatchObject({ name: 'http', origin: 'built_in' });
-    expect(JSON.parse(offered.parameters!)).toMatchObject({ type: 'object', required: ['url'] });
   });
 });
 

@@ -4,7 +4,7 @@
  */
 import {
   HANDLER_DESCRIPTION_LENGTH_MAX,
-  HANDLER_LENGTH_MAX,
+  HANDLER_NAME_RULE,
   type HandlerDescription,
   type HandlerOrigin,
   isHandlerName,
@@ -44,10 +44,7 @@ export function readPlugin(given: unknown, origin: HandlerOrigin): OfferedHandle
   const { name, description, parameters, labels, run } = given as Partial<
     Record<keyof HandlerPlugin, unknown>
   >;
-  if (typeof name !== 'string' || !isHandlerName(name))
-    throw new TypeError(
-      `the name of a handler has 1 to ${HANDLER_LENGTH_MAX} letters, digits and . _ : / - and begins with a letter or a digit`,
-    );
+  if (typeof name !== 'string' || !isHandlerName(name)) throw new TypeError(HANDLER_NAME_RULE);
   if (typeof run !== 'function') throw new TypeError(`the handler "${name}" has no function "run"`);
   if (
     description !== undefined &&

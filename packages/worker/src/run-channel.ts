@@ -38,7 +38,7 @@ export interface RunChannel {
   /** The latest counts; earlier ones may never be seen. */
   progress(run: HeldRun, progress: Progress): void;
   /**
-   * JSON text. Resolves when it is durable. sequence: grows with every checkpoint of the attempt, where it comes from a worker that may
+   * JSON text; whoever keeps it refuses what is none, and what is too large (requireCheckpoint). Resolves when it is durable. sequence: grows with every checkpoint of the attempt, where it comes from a worker that may
    * have sent others to another server; left out: they come in order.
    */
   saveCheckpoint(run: HeldRun, value: string, sequence?: number): Promise<void>;

@@ -1,11 +1,6 @@
 /** What a handler says through its run, on its way to the channel. Made when the handler first says something: most runs say nothing. */
-import {
-  CHECKPOINT_BYTES_MAX,
-  type ClaimedRun,
-  type JsonValue,
-  PROGRESS_MESSAGE_LENGTH_MAX,
-  RUN_ERRORS,
-} from '@carillon/domain';
+import { type ClaimedRun, type JsonValue, RUN_ERRORS } from '@carillon/domain';
+import { checkpointNotJson, readProgress, requireCheckpointSize } from './check-run-state.ts';
 import { HandlerError, type RunCheckpoint, type RunLog } from './handler.ts';
 import type { OutputStream, RunChannel } from './run-channel.ts';
 import type { MaskedStream, SecretMask } from './secret-mask.ts';
@@ -46,12 +41,11 @@ export class RunVoice implements RunLog, RunCheckpoint {
   }
 
   progress(percent: number, message?: string): void {
-    if (!this.#isOpen || Number.isNaN(percent)) return;
-    if (message !== undefined && message.length > PROGRESS_MESSAGE_LENGTH_MAX)
-      throw new HandlerError(RUN_ERRORS.messageTooLong(String(message.length)), { retryable: false });
+    const progress = this.#isOpen ? readProgress({ percent, message }) : undefined;
+    if (!progress) return;
     const { channel, run, mask } = this.#options;
     const shown = message === undefined ? undefined : (mask?.text(message) ?? message);
-    channel.progress(run, { percent: Math.min(Math.max(percent, 0), 100), message: shown });
+    channel.progress(run, { ...progress, message: shown });
   }
 
   get value(): JsonValue | undefined {
@@ -75,13 +69,11 @@ export class RunVoice implements RunLog, RunCheckpoint {
 
   async #save(value: JsonValue): Promise<void> {
     const text = JSON.stringify(value);
-    if (text === undefined) throw new HandlerError('The checkpoint is not JSON.', { retryable: false });
+    if (text === undefined) throw checkpointNotJson();
     const { channel, run } = this.#options;
     if (!this.#isOpen) throw new HandlerError(RUN_ERRORS.givenUp());
     // Before it is sent: a frame that is too large would cost the whole stream, again and again.
-    const bytes = Buffer.byteLength(text);
-    if (bytes > CHECKPOINT_BYTES_MAX)
-      throw new HandlerError(RUN_ERRORS.checkpointTooLarge(String(bytes)), { retryable: false });
+    requireCheckpointSize(text);
     await channel.saveCheckpoint(run, text);
     this.#saved = { value };
   }

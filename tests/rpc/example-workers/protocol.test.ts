@@ -13,7 +13,6 @@ const LIMIT = { withinMs: 60_000 };
 const [STDOUT, STDERR] = [0, 1];
 const LEASE = '00000000-0000-4000-8000-000000000001';
 const NEXT = '00000000-0000-4000-8000-000000000002';
-const SOON_MS = 100;
 const LONG = { handler: 'wait', payload: { ms: 600_000 } };
 
 const servers: ScriptedServer[] = [];
@@ -51,7 +50,7 @@ describe.each(await findWorkers())('$language', (found) => {
     test('says who it is and what it offers', async () => {
       const { session } = await connect({}, { slots: 3, name: 'ada', args: ['--label', 'gpu=a100'] });
       expect(session.hello).toMatchObject({
-        ...{ protocol: 1, session: 1, name: 'ada', language: found.language, heldLeases: [], executing: 0 },
+        ...{ protocol: 1, session: 1, name: 'ada', language: found.language, heldRuns: [], executing: 0 },
         workerId: expect.stringMatching(/^[0-9a-f-]{36}$/),
         bootId: expect.stringMatching(/^[0-9a-f-]{36}$/),
         offer: { slots: 3, labels: { gpu: 'a100' }, draining: false },
@@ -186,8 +185,6 @@ describe.each(await findWorkers())('$language', (found) => {
       const again = await server.session(2);
       expect(again.hello).toMatchObject({
         ...{ workerId: session.hello?.workerId, bootId: session.hello?.bootId, session: 2 },
-        heldLeases: [LEASE],
-        namesHeldRuns: true,
       });
       const held = again.hello!.heldRuns.map(({ leaseId, positions }) => [leaseId, positions.toSorted()]);
       expect(held).toEqual([[LEASE, [0, 1]]]);
@@ -259,7 +256,7 @@ describe.each(await findWorkers())('$language', (found) => {
       );
       servers.splice(servers.indexOf(first), 1);
       await first.stop();
-      expect((await second.session()).hello).toMatchObject({ heldLeases: [LEASE], executing: 1 });
+      expect((await second.session()).hello).toMatchObject({ heldRuns: [{ leaseId: LEASE }], executing: 1 });
     });
 
     test('stops a run that is not its own any more, and claims no end of it', async () => {
@@ -302,7 +299,10 @@ describe.each(await findWorkers())('$language', (found) => {
       expect(await server.ended(LEASE)).toMatchObject({ kind: 'RETURNED' });
       server.assign(session, NEXT, [{ handler: 'echo' }]);
       const again = await server.session(2);
-      expect(again.hello).toMatchObject({ workerId: session.hello?.workerId, heldLeases: [NEXT] });
+      expect(again.hello).toMatchObject({
+        workerId: session.hello?.workerId,
+        heldRuns: [{ leaseId: NEXT, positions: [0] }],
+      });
       expect(server.outputs).toEqual([]);
       server.script.isMute = false;
       expect(await server.ended(NEXT)).toMatchObject({ kind: 'SUCCESS' });
@@ -335,7 +335,7 @@ describe.each(await findWorkers())('$language', (found) => {
       server.script.buries = true;
       const again = await server.session(2);
       expect(again.hello?.session).toBe(1);
-      if (endsOfLost.length === 0) expect(again.hello?.heldLeases).toEqual([]);
+      if (endsOfLost.length === 0) expect(again.hello?.heldRuns).toEqual([]);
       expect(again.hello?.workerId).not.toBe(session.hello?.workerId);
       server.assign(again, NEXT, [{ handler: 'echo' }]);
       await server.ended(NEXT);
@@ -348,7 +348,10 @@ describe.each(await findWorkers())('$language', (found) => {
       server.assign(session, LEASE, [{ handler: 'count', payload: { to: 3, step_ms: 300 } }]);
       await eventually(() => expect(server.checkpoints).not.toEqual([]), LIMIT);
       worker.signal('SIGTERM');
-      await eventually(() => expect(session.received.some(({ offer }) => offer?.draining)).toBe(true), LIMIT);
+      await eventually(
+        () => expect(session.received.some(({ capacity }) => capacity?.draining)).toBe(true),
+        LIMIT,
+      );
       server.assign(session, NEXT, [{ handler: 'echo' }]);
       expect(await worker.exited).toBe(0);
       expect(server.endsOf(LEASE)).toMatchObject([{ kind: 'SUCCESS' }]);
@@ -367,15 +370,6 @@ describe.each(await findWorkers())('$language', (found) => {
       worker.signal('SIGTERM');
       expect(await worker.exited).toBe(0);
       expect(server.endsOf(LEASE)).toMatchObject([{ kind: 'RETURNED' }]);
-    });
-
-    test('drains when the server asks for it', async () => {
-      const { server, session, worker } = await connect();
-      server.assign(session, LEASE, [LONG]);
-      session.send({ drain: { withinMs: SOON_MS, reason: 'an update' } });
-      expect(await worker.exited).toBe(0);
-      expect(server.endsOf(LEASE)).toMatchObject([{ kind: 'RETURNED' }]);
-      expect(await worker.output()).toContain('an update');
     });
 
     test('ends when the server says that dialling again does not help', async () => {

@@ -4,7 +4,7 @@ import type { Cli } from '../cli.ts';
 import { EXIT } from '../errors.ts';
 import { count, text, toggle, type Values } from '../flags.ts';
 import { plainText } from '../output/text.ts';
-import { followRun } from './watch.ts';
+import { followRun, isAlive } from './watch.ts';
 
 export const LOG_FLAGS = {
   follow: toggle('-f, --follow', 'Go on until the run ends'),
@@ -29,7 +29,8 @@ export function asksForLines({ stderr, search, since, tail }: LogOptions): boole
 
 export async function showRunLog(cli: Cli, runId: string, options: LogOptions): Promise<number> {
   const client = await cli.client();
-  if (options.follow && (await isAlive(client, runId))) return followLog(cli, client, runId, options);
+  if (options.follow && isAlive((await client.runs.get(runId)).status))
+    return followLog(cli, client, runId, options);
   const lines = await linesOf(client, runId, options);
   const story = asksForLines(options) ? [] : (await client.runs.logs(runId)).logs;
   if (lines === undefined) cli.out.note('What it wrote is not shown: that needs the permission logs.read.');
@@ -43,11 +44,6 @@ export async function showRunLog(cli: Cli, runId: string, options: LogOptions): 
 function rankOf(line: Shown): number {
   if (!('message' in line)) return 1;
   return /^(queued|handed|attempt \d+ started)/.test(line.message) ? 0 : 2;
-}
-
-async function isAlive(client: Carillon, runId: string): Promise<boolean> {
-  const { status } = await client.runs.get(runId);
-  return status === 'QUEUED' || status === 'CLAIMED' || status === 'RUNNING';
 }
 
 async function followLog(cli: Cli, client: Carillon, runId: string, options: LogOptions): Promise<number> {

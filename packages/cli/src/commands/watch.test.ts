@@ -1,6 +1,7 @@
 import type { RunWithAttempts } from '@carillon/client';
+import { isFinal, RUN_STATUSES } from '@carillon/domain';
 import { expect, test } from 'vitest';
-import { handedOutAgain, outcomeText } from './watch.ts';
+import { handedOutAgain, isAlive, outcomeText } from './watch.ts';
 
 test.each([
   [{ error_message: 'refused', reason: null, occurrences: 1 }, 'refused'],
@@ -18,3 +19,10 @@ test('a run that is run again tells why', () => {
   expect(handedOutAgain({ status: 'SUCCESS', attempts: lost })).toBe('');
   expect(handedOutAgain({ status: 'RUNNING', attempts: attempts(null) })).toBe('');
 });
+
+test.each(RUN_STATUSES)(
+  'a run that is %s counts as alive exactly while the server has not ended it',
+  (status) => {
+    expect(isAlive(status)).toBe(!isFinal(status));
+  },
+);

@@ -94,12 +94,17 @@ export function handedOutAgain({
   attempts: [, before],
 }: Pick<RunWithAttempts, 'status' | 'attempts'>): string {
   const error = before?.error_message;
-  return error && ALIVE.has(status) ? `again, because ${error}` : '';
+  return error && isAlive(status) ? `again, because ${error}` : '';
 }
 
 const FIRST_PAUSE_MS = 150;
 const PAUSE_MS_MAX = 1_500;
 const ALIVE: ReadonlySet<string> = new Set(['QUEUED', 'CLAIMED', 'RUNNING', 'CANCELLING']);
+
+/** Whether the latest attempt has not ended. */
+export function isAlive(status: string): boolean {
+  return ALIVE.has(status);
+}
 
 /**
  * A run, each time it has changed, until it has ended. A failed attempt may be retried: the run has ended when the server
@@ -119,7 +124,7 @@ export async function* followRun(
     });
     if (!run) return;
     const current = `${run.status} ${run.epoch}`;
-    const isFinal = !ALIVE.has(run.status);
+    const isFinal = !isAlive(run.status);
     if (current !== before) {
       before = current;
       pauseMs = FIRST_PAUSE_MS;

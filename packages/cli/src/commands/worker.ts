@@ -14,6 +14,7 @@ type WorkerLog = NonNullable<Parameters<WorkerLibrary['createWorker']>[0]['log']
 interface Connection {
   readonly url: string;
   readonly keyFile: string | undefined;
+  readonly log: WorkerLog;
 }
 
 type MakeHandler = (library: WorkerLibrary, at: Connection) => UnnamedPlugin | Promise<UnnamedPlugin>;
@@ -22,24 +23,24 @@ const BUILT_IN: Readonly<Record<string, MakeHandler>> = { http: httpHandler, scr
 
 /** As on a server, no job may call the server itself. */
 function httpHandler(
-  { createHttpHandler, gatewayEndpoint, HTTP_DEFAULTS }: WorkerLibrary,
+  { httpPlugin, gatewayEndpoint, HTTP_DEFAULTS }: WorkerLibrary,
   { url }: Connection,
 ): UnnamedPlugin {
   const own = [gatewayEndpoint(url)];
-  return { run: createHttpHandler({ ...HTTP_DEFAULTS, own: () => own }) };
+  return httpPlugin({ ...HTTP_DEFAULTS, own: () => own });
 }
 
 /** As a server runs them that is not told otherwise. What this command signs in with is hidden from scripts. */
-async function scriptHandler(library: WorkerLibrary, { keyFile }: Connection): Promise<UnnamedPlugin> {
-  const { createScriptHandler, findUserIds, probeContainment, scriptLabels, SCRIPT_DEFAULTS } = library;
+async function scriptHandler(
+  { scriptPlugin, findUserIds }: WorkerLibrary,
+  { keyFile, log }: Connection,
+): Promise<UnnamedPlugin> {
   const user = process.geteuid?.() === 0 ? await findUserIds('nobody') : undefined;
   if (process.geteuid?.() === 0 && user === undefined)
     throw new CommandFailure('Scripts of root run as the user nobody, and there is none.', undefined);
   const folder = configFolder(process.env);
   const hidden = [folder, keyFile].flatMap((path) => (path && existsSync(path) ? resolve(path) : []));
-  const containment = await probeContainment(user, hidden);
-  const run = createScriptHandler({ ...SCRIPT_DEFAULTS, user, hidden, containment });
-  return { run, labels: await scriptLabels(SCRIPT_DEFAULTS) };
+  return scriptPlugin({ user, hidden, log });
 }
 
 /** For a person: one line for each change, without stacks. That no server is connected is said once, however often it dials. */
@@ -120,15 +121,19 @@ export const worker = command('worker', 'Run jobs on this machine for a server e
     // Loaded here: other commands do not need it.
     const library = await import('@carillon/worker');
     const tls = tlsFiles(files, cli.world);
+    const words = logTo(cli);
     const running = library.createWorker({
-      ...logTo(cli),
+      ...words,
       endWhenKeyRefused: true,
       ...{ servers: [url], key, slots, labels: given ?? {}, drainSeconds: drain },
       ...(name !== undefined && { name }),
       tls,
     });
     for (const handler of new Set(handlers))
-      running.handle(handler, await BUILT_IN[handler]!(library, { url, keyFile: tls.keyFile }));
+      running.handle(
+        handler,
+        await BUILT_IN[handler]!(library, { url, keyFile: tls.keyFile, log: words.log }),
+      );
     cli.out.note(`Offers ${handlers.join(', ')} with ${slots} slots to ${url}; Ctrl-C drains it.`);
     await running.run().catch((error: unknown) => {
       throw new CommandFailure(`The worker ended: ${(error as Error).message}`, undefined, { cause: error });

@@ -43,9 +43,11 @@ export interface LogFilter {
   readonly since: Moment | undefined;
 }
 
-/** A position in the log of a run: after so many bytes of an attempt. */
+/** A position in the log of a run: after so many bytes of a part of an attempt. */
 export interface LogPosition {
   readonly epoch: number;
+  /** Of the parts of the attempt, which are at several servers when its worker went to another one: from 0. */
+  readonly part: number;
   readonly offset: number;
 }
 
@@ -70,11 +72,11 @@ export function toRunLogsQuery(read: z.output<typeof fields>): RunLogsQuery {
 
 export function readLogPosition(given: string | undefined): LogPosition | undefined {
   if (given === undefined || given === '') return undefined;
-  const [, epoch, offset] = /^(\d{1,9}):(\d{1,15})$/.exec(given) ?? [];
-  if (offset !== undefined) return { epoch: Number(epoch), offset: Number(offset) };
+  const [, epoch, part, offset] = /^(\d{1,9}):(\d{1,9}):(\d{1,15})$/.exec(given) ?? [];
+  if (offset !== undefined) return { epoch: Number(epoch), part: Number(part), offset: Number(offset) };
   return refuseValue(
     'Last-Event-ID',
-    'Last-Event-ID must be the id of a message of this log, such as 1:2048.',
+    'Last-Event-ID must be the id of a message of this log, such as 1:0:2048.',
   );
 }
 
@@ -98,12 +100,12 @@ export function logMessage(message: LogMessage): string {
       return ': still here\n\n';
     case 'attempt': {
       const { epoch, attempt = null } = message;
-      return `id: ${epoch}:0\nevent: attempt\ndata: ${JSON.stringify({ epoch, attempt })}\n\n`;
+      return `id: ${epoch}:0:0\nevent: attempt\ndata: ${JSON.stringify({ epoch, attempt })}\n\n`;
     }
     case 'line': {
-      const { epoch, offset, atMs, stream, text } = message;
+      const { epoch, part, offset, atMs, stream, text } = message;
       const data = { epoch, at: instantText(atMs), stream, text };
-      return `id: ${epoch}:${offset}\nevent: line\ndata: ${JSON.stringify(data)}\n\n`;
+      return `id: ${epoch}:${part}:${offset}\nevent: line\ndata: ${JSON.stringify(data)}\n\n`;
     }
     case 'end':
       return `event: end\ndata: ${JSON.stringify({ status: message.status })}\n\n`;

@@ -18,6 +18,9 @@ export const HANDLER_DESCRIPTION_LENGTH_MAX = 1_000;
 /** UTF-8 bytes of the schema of a payload. */
 export const PARAMETERS_BYTES_MAX = 64 * 1_024;
 
+/** What isHandlerName asks for, in words. */
+export const HANDLER_NAME_RULE = `the name of a handler has 1 to ${HANDLER_LENGTH_MAX} letters, digits and . _ : / - and begins with a letter or a digit`;
+
 export function isHandlerName(name: string): boolean {
   return name.length <= HANDLER_LENGTH_MAX && HANDLER_NAME.test(name);
 }

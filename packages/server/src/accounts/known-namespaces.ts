@@ -4,13 +4,16 @@
  * storage.
  */
 import {
+  type Action,
   Cache,
   type Caller,
   DEFAULT_NAMESPACE,
   EVERYWHERE,
   type Grant,
+  isNamespaceName,
   knowsNamespace,
   Refusal,
+  requireMay,
 } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
 import { type AccountStore, NamespaceGone } from '../storage/account-store.ts';
@@ -56,6 +59,19 @@ export class KnownNamespaces {
     if (name === undefined) return;
     if (!knowsNamespace(caller, name)) throw namespaceNotFound(name, 'namespace');
     await this.require(name);
+  }
+
+  /** Refuses whoever may not do this there. A namespace that the caller may know nothing of is refused like one that is not there. */
+  async requireIn(
+    caller: Caller,
+    { namespace, action }: { namespace: string; action: Action },
+  ): Promise<void> {
+    if (!isNamespaceName(namespace) || !knowsNamespace(caller, namespace)) {
+      requireMay(caller, action);
+      throw namespaceNotFound(namespace, 'namespace');
+    }
+    requireMay(caller, action, { namespace });
+    await this.require(namespace);
   }
 
   /** Writes grants; refuses with the name of the namespace where one was removed meanwhile. */

@@ -1,6 +1,6 @@
 /**
- * Claims runs from the backlog for the workers of this process whenever they have free slots, and hands them over. It owns no shard:
- * a run is claimed by deleting its row, and only this process knows the free slots of its workers.
+ * Claims runs from the backlog for the workers of this server, in its process or connected by a stream, whenever they have free slots,
+ * and hands them over. It owns no shard: a run is claimed by deleting its row, and only this process knows the free slots of its workers.
  */
 import { type ClaimedBatch, type LeaseId, type NodeId, ownerOf } from '@carillon/domain';
 import { type Clock, Cooldown, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';

@@ -1,5 +1,5 @@
 /** The log of a run over HTTP: as text, in parts, searched, and followed on a real connection. */
-import type { RunId } from '@carillon/domain';
+import type { NodeId, RunId } from '@carillon/domain';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
 import { dayOf } from '../log-store/log-store.ts';
@@ -18,9 +18,13 @@ beforeEach(async () => {
 afterEach(() => gateway.app.close());
 
 /** An attempt that has ended, with what it wrote. */
-async function attempt(epoch: number, text: string, over: { start?: number; ended?: boolean } = {}) {
-  const { start = 0, ended = true } = over;
-  const key = { day: DAY, runId, epoch };
+async function attempt(
+  epoch: number,
+  text: string,
+  over: { start?: number; ended?: boolean; writer?: NodeId } = {},
+) {
+  const { start = 0, ended = true, writer } = over;
+  const key = { day: DAY, runId, epoch, writer };
   await gateway.logStore.write(key, { segment: start, offset: start }, Buffer.from(text));
   const { clock, storage } = gateway;
   await storage.runLogs.recordLogs([
@@ -225,7 +229,7 @@ describe('followed', () => {
       Buffer.from('2 e two\n3 o not yet'),
     );
     await until(() => said(stream).length === 2);
-    expect(stream.text).toContain('id: 1:22\nevent: line\n');
+    expect(stream.text).toContain('id: 1:0:22\nevent: line\n');
     await attempt(2, '9 o next\n');
     await until(() => said(stream).length === 3);
     expect(said(stream)).toEqual(['one\r half', 'two', 'next']);
@@ -241,13 +245,29 @@ describe('followed', () => {
     const whole = await follow();
     await until(() => whole.ended);
     expect(said(whole)).toEqual(['one', 'two', 'three']);
-    const rest = await follow({ 'last-event-id': '1:8' });
+    const rest = await follow({ 'last-event-id': '1:0:8' });
     await until(() => rest.ended);
     expect(said(rest)).toEqual(['two', 'three']);
     const filtered = await follow({}, '?search=t');
     await until(() => filtered.ended);
     expect(said(filtered)).toEqual(['two', 'three']);
     expect((await get('', { accept: 'text/event-stream', 'last-event-id': 'x' })).status).toBe(400);
+  });
+
+  test('goes on in the part of an attempt where it was left: those of other servers are numbered', async () => {
+    await fail('dead');
+    await attempt(1, '1 o one\n2 o two\n', { writer: 'a' as NodeId });
+    await attempt(1, '3 o three\n4 o four\n', { writer: 'b' as NodeId });
+    const whole = await follow();
+    await until(() => whole.ended);
+    expect(said(whole)).toEqual(['one', 'two', 'three', 'four']);
+    const ids = [...whole.text.matchAll(/^id: (.*)$/gm)].map(([, id]) => id!);
+    expect(ids).toEqual(['1:0:0', '1:0:8', '1:0:16', '1:1:10', '1:1:19']);
+    for (const [i, id] of ids.entries()) {
+      const rest = await follow({ 'last-event-id': id });
+      await until(() => rest.ended);
+      expect(said(rest)).toEqual(['one', 'two', 'three', 'four'].slice(i));
+    }
   });
 
   test('ends when the gateway closes, and does not hold it up', async () => {

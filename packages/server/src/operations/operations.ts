@@ -42,11 +42,11 @@ export function createOperations(ports: OperationPorts) {
     ...accounts.operations,
     ...signingKeyOperations({
       ...{ store: storage.signingKeys, seal, clock, random },
-      requireNamespace: (name) => accounts.namespaces.require(name),
+      namespaces: accounts.namespaces,
     }),
     ...secretOperations({
       ...{ store: storage.secrets, values: secretValues, seal, clock },
-      requireNamespace: (name) => accounts.namespaces.require(name),
+      namespaces: accounts.namespaces,
     }),
     listAudit: (caller: Caller, query: ListAuditQuery) => listAudit(ports, caller, query),
     async readEvents(caller: Caller, query: ReadEventsQuery) {

@@ -2,15 +2,18 @@
 import {
   type Caller,
   EVERYWHERE,
+  isFinal,
   type Job,
   type Moment,
   Refusal,
   type RunId,
+  type RunStatus,
   readStoredResult,
   requireMay,
 } from '@carillon/domain';
 import { sleep } from '@carillon/foundation';
-import { type LoggedLine, type LoggedStream, type LogPart, textOf, textPart } from '../run-logs/run-logs.ts';
+import { writeLine } from '../log-store/log-line.ts';
+import { type LoggedLine, type LogPart, textPart } from '../run-logs/run-logs.ts';
 import type { RunLogRecord } from '../storage/run-log-store.ts';
 import type { RunView } from '../storage/run-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
@@ -19,7 +22,7 @@ import { runNotFound, visibleRun } from './support/visibility.ts';
 export interface ReadLogQuery {
   readonly attempt?: number | undefined;
   readonly epoch?: number | undefined;
-  readonly streams?: readonly LoggedStream[] | undefined;
+  readonly streams?: readonly LoggedLine['stream'][] | undefined;
   readonly search?: string | undefined;
   readonly since?: Moment | undefined;
   /** Only so many lines at the end. */
@@ -32,14 +35,15 @@ export type RunLogText =
   | { readonly lines: AsyncIterable<string>; readonly parts?: undefined };
 
 export type FollowedLog =
-  | ({ readonly kind: 'line' } & LoggedLine)
+  /** part: of those of its attempt, which are at several servers, from 0. */
+  | ({ readonly kind: 'line'; readonly part: number } & LoggedLine)
   | { readonly kind: 'attempt'; readonly epoch: number; readonly attempt: number | undefined }
   | { readonly kind: 'end'; readonly status: string }
   | { readonly kind: 'idle' };
 
 export interface FollowLogOptions extends Omit<ReadLogQuery, 'tail'> {
   /** Continues there. */
-  readonly after?: { readonly epoch: number; readonly offset: number } | undefined;
+  readonly after?: { readonly epoch: number; readonly part: number; readonly offset: number } | undefined;
   /** Who asks, asked again while it lasts; rejects when the credential is no longer valid. */
   readonly recognise: () => Promise<Caller>;
   readonly signal: AbortSignal;
@@ -51,9 +55,6 @@ const TAIL_BYTES_MAX = 8 * 1_024 * 1_024;
 const LOOK_MS = 250;
 const STATUS_EVERY_LOOKS = 4;
 const HEARTBEAT_MS = 15_000;
-const ALIVE: ReadonlySet<string> = new Set(['QUEUED', 'CLAIMED', 'RUNNING', 'CANCELLING']);
-/** In the position of a followed log: the parts of an attempt, which are at several servers, are so far apart. */
-const PART_SPAN = 1e12;
 
 export function runLogOperations(ports: OperationPorts) {
   const { logs, clock } = ports;
@@ -110,7 +111,7 @@ export function runLogOperations(ports: OperationPorts) {
     matches: (line: LoggedLine) => boolean,
   ): AsyncGenerator<string> {
     for (const record of records)
-      for await (const line of logs.lines(record)) if (matches(line)) yield textOf(line);
+      for await (const line of logs.lines(record)) if (matches(line)) yield writeLine(line);
   }
 
   async function* lastLines(
@@ -198,7 +199,7 @@ async function* follow(
   /** Parts of which it was said that more cannot be read now. */
   const missing = new Set<string>();
   for (let look = 0; !signal.aborted; look += 1) {
-    let status: string | undefined;
+    let status: RunStatus | undefined;
     if (look % STATUS_EVERY_LOOKS === 0) {
       const attempts = await storage.runs.attempts(runId, clock.now());
       if (attempts.length === 0) throw runNotFound(runId);
@@ -213,19 +214,21 @@ async function* follow(
         yield { kind: 'attempt', epoch: told, attempt: views.get(told)?.attempt };
       }
       const name = `${record.epoch} ${part}`;
-      const from = read.get(name) ?? (record.epoch === after?.epoch ? after.offset - part * PART_SPAN : 0);
-      for await (const line of logs.lines(record, Math.max(0, from))) {
+      const isBegun = record.epoch === after?.epoch;
+      if (isBegun && part < after.part) continue;
+      const from = read.get(name) ?? (isBegun && part === after.part ? after.offset : 0);
+      for await (const line of logs.lines(record, from)) {
         read.set(name, line.offset);
         const isTold = line.isMissing && missing.has(name);
         if (line.isMissing) missing.add(name);
         else missing.delete(name);
         if (isTold || !matches(line)) continue;
         heardAt = clock.monotonic();
-        yield { kind: 'line', ...line, offset: part * PART_SPAN + line.offset };
+        yield { kind: 'line', ...line, part };
       }
     }
     // A failed attempt may be tried again: it is over when it has ended twice in a row, and then all was read.
-    if (status !== undefined) finals = ALIVE.has(status) ? 0 : finals + 1;
+    if (status !== undefined) finals = isFinal(status) ? finals + 1 : 0;
     if (status !== undefined && finals >= 2) {
       yield { kind: 'end', status };
       return;

@@ -4,10 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import {
-  type Action,
   type Caller,
-  isNamespaceName,
-  knowsNamespace,
   may,
   Refusal,
   requireMay,
@@ -16,6 +13,7 @@ import {
   signingSecretText,
 } from '@carillon/domain';
 import type { Clock, Random } from '@carillon/foundation';
+import { type KnownNamespaces, namespaceNotFound } from '../accounts/known-namespaces.ts';
 import { auditEntry } from '../audit/audit-log.ts';
 import { NamespaceGone } from '../storage/account-store.ts';
 import type { SigningKeyStore } from '../storage/signing-key-store.ts';
@@ -25,8 +23,7 @@ const SECRET_BYTES = 32;
 
 export interface SigningKeyParts {
   readonly store: SigningKeyStore;
-  /** Refuses where there is no such namespace. */
-  readonly requireNamespace: (name: string) => Promise<void>;
+  readonly namespaces: Pick<KnownNamespaces, 'requireIn'>;
   readonly seal: SecretSeal;
   readonly clock: Pick<Clock, 'now'>;
   readonly random: Pick<Random, 'id'>;
@@ -46,11 +43,11 @@ export interface CreatedSigningKey {
 }
 
 export function signingKeyOperations(parts: SigningKeyParts) {
-  const { store, seal, clock, random } = parts;
+  const { store, seal, clock, random, namespaces } = parts;
 
   return {
     async listSigningKeys(caller: Caller, namespace: string): Promise<SigningKey[]> {
-      await requireIn(parts, caller, { namespace, action: 'signing_keys.read' });
+      await namespaces.requireIn(caller, { namespace, action: 'signing_keys.read' });
       const keys = await store.signingKeys(namespace);
       return keys.map(({ secret: _, ...key }) => key);
     },
@@ -60,7 +57,7 @@ export function signingKeyOperations(parts: SigningKeyParts) {
       namespace: string,
       { startsAtMs, overlapSeconds }: SigningKeyInput,
     ): Promise<CreatedSigningKey> {
-      await requireIn(parts, caller, { namespace, action: 'signing_keys.manage' });
+      await namespaces.requireIn(caller, { namespace, action: 'signing_keys.manage' });
       const nowMs = clock.now();
       const key: SigningKey = {
         ...{ signingKeyId: random.id(), namespace, createdAtMs: nowMs, endsAtMs: undefined },
@@ -80,7 +77,7 @@ export function signingKeyOperations(parts: SigningKeyParts) {
           return { key, secret: signingSecretText(secret) };
         }
       } catch (error) {
-        throw error instanceof NamespaceGone ? namespaceNotFound(namespace) : error;
+        throw error instanceof NamespaceGone ? namespaceNotFound(namespace, 'namespace') : error;
       }
       throw new Refusal(
         'signing_keys_full',
@@ -104,23 +101,6 @@ export function signingKeyOperations(parts: SigningKeyParts) {
         throw missing;
     },
   };
-}
-
-async function requireIn(
-  { requireNamespace }: SigningKeyParts,
-  caller: Caller,
-  { namespace, action }: { namespace: string; action: Action },
-): Promise<void> {
-  if (!isNamespaceName(namespace) || !knowsNamespace(caller, namespace)) {
-    requireMay(caller, action);
-    throw namespaceNotFound(namespace);
-  }
-  requireMay(caller, action, { namespace });
-  await requireNamespace(namespace);
-}
-
-function namespaceNotFound(name: string): Refusal {
-  return new Refusal('namespace_not_found', `There is no namespace ${name}.`);
 }
 
 function subjectOf({ signingKeyId, namespace }: SigningKey) {

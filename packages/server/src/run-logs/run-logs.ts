@@ -1,18 +1,14 @@
 /** What runs have written, read from wherever it is kept: as lines, or as text of which any part can be read. */
 import { type NodeId, Refusal, type RunId, type StoredResult } from '@carillon/domain';
+import { type LogLine, parseLine, writeLine } from '../log-store/log-line.ts';
 import { type LogKey, type LogSegment, type LogStore, LogStoreUnavailable } from '../log-store/log-store.ts';
 import { resultKey } from '../run-results/stored-results.ts';
 import type { RunLogRecord, RunLogStore } from '../storage/run-log-store.ts';
 
-export type LoggedStream = 'stdout' | 'stderr' | 'system';
-
-export interface LoggedLine {
+export interface LoggedLine extends LogLine {
   readonly epoch: number;
   /** Where the next line begins. */
   readonly offset: number;
-  readonly atMs: number;
-  readonly stream: LoggedStream;
-  readonly text: string;
   /** What comes after this position cannot be read now. */
   readonly isMissing?: true;
 }
@@ -48,9 +44,6 @@ export interface RunLogsOptions {
 
 const READ_BYTES = 256 * 1_024;
 const NEWLINE = 10;
-const STREAMS: Readonly<Record<string, LoggedStream>> = { o: 'stdout', e: 'stderr', s: 'system' };
-/** `<ms> o|e|s text` */
-const LINE = /^(\d+) ([oes]) (.*)$/su;
 const INSTANT_LENGTH = 24;
 
 export class RunLogs {
@@ -114,7 +107,7 @@ export class RunLogs {
       return await this.#partsOf(record);
     } catch (error) {
       if (!(error instanceof LogOutOfReach)) throw error;
-      return [textPart(textOf(missingLine(record, { from: 0, error })))];
+      return [textPart(writeLine(missingLine(record, { from: 0, error })))];
     }
   }
 
@@ -127,7 +120,7 @@ export class RunLogs {
       if (start > end) {
         const head = await source.read(record, { segment: start, from: start, bytesMax: INSTANT_LENGTH });
         const atMs = Number.parseInt(Buffer.from(head).toString('latin1'), 10) || record.lastAtMs;
-        parts.push(textPart(textOf(gapLine(record, { atMs, offset: start }, start - end))));
+        parts.push(textPart(writeLine(gapLine(record, { atMs, offset: start }, start - end))));
       }
       const read = (from: number, bytesMax: number) =>
         source.read(record, {
@@ -139,7 +132,7 @@ export class RunLogs {
       end = start + bytes;
     }
     const lost = lostBytes(record, end);
-    if (lost > 0) parts.push(textPart(textOf(lossLine(record, lost))));
+    if (lost > 0) parts.push(textPart(writeLine(lossLine(record, lost))));
     return parts;
   }
 
@@ -239,17 +232,6 @@ async function* linesOf(
     }
     rest = bytes.subarray(start);
   }
-}
-
-/** Undefined for what no server of ours has written. */
-function parseLine(line: string): Pick<LoggedLine, 'atMs' | 'stream' | 'text'> | undefined {
-  const [, ms, letter = '', text = ''] = LINE.exec(line) ?? [];
-  return ms === undefined ? undefined : { atMs: Number(ms), stream: STREAMS[letter]!, text };
-}
-
-/** As it is kept. */
-export function textOf({ atMs, stream, text }: Pick<LoggedLine, 'atMs' | 'stream' | 'text'>): string {
-  return `${atMs} ${stream === 'stdout' ? 'o' : stream === 'stderr' ? 'e' : 's'} ${text}\n`;
 }
 
 export function textPart(text: string): LogPart {

@@ -5,6 +5,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import type { OutputChunk, OutputStream } from '@carillon/worker';
+import { lineHead } from '../log-store/log-line.ts';
 
 export const LINE_BYTES_MAX = 64 * 1_024;
 /** The beginning of an attempt, which is always kept. */
@@ -21,7 +22,6 @@ const BLOCK_BYTES_MIN = 4 * 1_024;
 const BLOCK_BYTES_MAX = 64 * 1_024;
 const FULL =
   'Nothing more of this run is kept: the logs of all its attempts together have reached their bound.';
-const LETTERS = { stdout: 'o', stderr: 'e', system: 's' } as const;
 const NEWLINE = 10;
 const RETURN = 13;
 const DECODER = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -56,7 +56,7 @@ interface Block {
 }
 
 /** The beginning of a line whose end has not come yet. */
-interface Partial {
+interface UnfinishedLine {
   readonly parts: Uint8Array[];
   bytes: number;
   readonly atMs: number;
@@ -72,8 +72,8 @@ export class AttemptLog {
   /** Segments that are in the store or on their way there, oldest first. */
   readonly segments: number[] = [0];
   #blocks: Block[] = [];
-  readonly #partials = new Map<OutputStream, Partial>();
-  #partialBytes = 0;
+  readonly #unfinished = new Map<OutputStream, UnfinishedLine>();
+  #unfinishedBytes = 0;
   /** Written into blocks that the store has not taken. */
   #blockBytes = 0;
   #leftOut = 0;
@@ -88,7 +88,7 @@ export class AttemptLog {
 
   /** What this log holds in memory. */
   get unwrittenBytes(): number {
-    return this.#blockBytes + this.#partialBytes;
+    return this.#blockBytes + this.#unfinishedBytes;
   }
 
   get hasLines(): boolean {
@@ -131,7 +131,7 @@ export class AttemptLog {
 
   /** Lines that never ended, and what was left out last, become lines. */
   end(atMs: number): void {
-    for (const stream of [...this.#partials.keys()]) this.#endPartial(stream);
+    for (const stream of [...this.#unfinished.keys()]) this.#endUnfinished(stream);
     this.#tellLeftOut(atMs);
   }
 
@@ -166,8 +166,8 @@ export class AttemptLog {
     this.incomplete = true;
     this.#blocks = [];
     this.#blockBytes = 0;
-    this.#partials.clear();
-    this.#partialBytes = 0;
+    this.#unfinished.clear();
+    this.#unfinishedBytes = 0;
   }
 
   #seal(block: Block): void {
@@ -188,52 +188,52 @@ export class AttemptLog {
       return;
     }
     if (this.#leftOut > 0) this.#tellLeftOut(atMs);
-    if (isEnd && !this.#partials.has(stream) && part.length <= LINE_BYTES_MAX) {
+    if (isEnd && !this.#unfinished.has(stream) && part.length <= LINE_BYTES_MAX) {
       this.#addLine(stream, atMs, part);
       return;
     }
     let rest = part;
     for (;;) {
-      const partial = this.#partials.get(stream) ?? { parts: [], bytes: 0, atMs };
-      this.#partials.set(stream, partial);
-      if (partial.bytes === LINE_BYTES_MAX && rest.length > 0) {
-        this.#splitPartial(stream);
+      const unfinished = this.#unfinished.get(stream) ?? { parts: [], bytes: 0, atMs };
+      this.#unfinished.set(stream, unfinished);
+      if (unfinished.bytes === LINE_BYTES_MAX && rest.length > 0) {
+        this.#splitUnfinished(stream);
         continue;
       }
-      const taken = rest.subarray(0, LINE_BYTES_MAX - partial.bytes);
+      const taken = rest.subarray(0, LINE_BYTES_MAX - unfinished.bytes);
       // A copy: whoever wrote the bytes may use their memory again.
-      partial.parts.push(Buffer.from(taken));
-      partial.bytes += taken.length;
-      this.#partialBytes += taken.length;
+      unfinished.parts.push(Buffer.from(taken));
+      unfinished.bytes += taken.length;
+      this.#unfinishedBytes += taken.length;
       rest = rest.subarray(taken.length);
       if (rest.length === 0) break;
     }
-    if (isEnd) this.#endPartial(stream);
+    if (isEnd) this.#endUnfinished(stream);
   }
 
   /** A line that is too long goes on in the next, which begins with a whole character. */
-  #splitPartial(stream: OutputStream): void {
-    const { parts, atMs } = this.#partials.get(stream)!;
+  #splitUnfinished(stream: OutputStream): void {
+    const { parts, atMs } = this.#unfinished.get(stream)!;
     const line = Buffer.concat(parts);
     const cut = endOfCharacters(line);
-    this.#removePartial(stream);
+    this.#removeUnfinished(stream);
     this.#addLine(stream, atMs, line.subarray(0, cut));
     const rest = line.subarray(cut);
     if (rest.length === 0) return;
-    this.#partials.set(stream, { parts: [rest], bytes: rest.length, atMs });
-    this.#partialBytes += rest.length;
+    this.#unfinished.set(stream, { parts: [rest], bytes: rest.length, atMs });
+    this.#unfinishedBytes += rest.length;
   }
 
-  #endPartial(stream: OutputStream): void {
-    const partial = this.#partials.get(stream);
-    if (partial === undefined) return;
-    this.#removePartial(stream);
-    this.#addLine(stream, partial.atMs, Buffer.concat(partial.parts));
+  #endUnfinished(stream: OutputStream): void {
+    const unfinished = this.#unfinished.get(stream);
+    if (unfinished === undefined) return;
+    this.#removeUnfinished(stream);
+    this.#addLine(stream, unfinished.atMs, Buffer.concat(unfinished.parts));
   }
 
-  #removePartial(stream: OutputStream): void {
-    this.#partialBytes -= this.#partials.get(stream)?.bytes ?? 0;
-    this.#partials.delete(stream);
+  #removeUnfinished(stream: OutputStream): void {
+    this.#unfinishedBytes -= this.#unfinished.get(stream)?.bytes ?? 0;
+    this.#unfinished.delete(stream);
   }
 
   #tellLeftOut(atMs: number): void {
@@ -260,7 +260,7 @@ export class AttemptLog {
   }
 
   #addLine(stream: OutputStream, atMs: number, line: Uint8Array): void {
-    const prefix = `${Math.trunc(atMs)} ${LETTERS[stream]} `;
+    const prefix = lineHead({ atMs, stream });
     const text = safeText(line.at(-1) === RETURN ? line.subarray(0, -1) : line);
     const length = prefix.length + text.length + 1;
     if (!this.#hasRoom(length, atMs)) return;

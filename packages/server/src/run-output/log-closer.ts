@@ -2,7 +2,7 @@
  * Closes logs whose attempts are over without this server having been told: their workers died, or went on at another server. Also
  * those that an earlier process of this server has left open.
  */
-import type { NodeId, RunId } from '@carillon/domain';
+import { isFinal, type NodeId, type RunId } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import type { RunLogRecord, RunLogStore } from '../storage/run-log-store.ts';
@@ -24,7 +24,6 @@ export interface LogCloserOptions {
 const RUNS_PER_CALL = 500;
 /** Logs left by earlier processes that one pass looks at, each with a question of its own. */
 const LEFT_PER_PASS = 50;
-const ALIVE: ReadonlySet<string> = new Set(['QUEUED', 'CLAIMED', 'RUNNING', 'CANCELLING']);
 
 export class LogCloser implements Service {
   readonly #options: LogCloserOptions;
@@ -73,6 +72,6 @@ export class LogCloser implements Service {
     const { runs, clock } = this.#options;
     const attempts = await runs.attempts(runId, clock.now());
     const own = attempts.find((attempt) => attempt.epoch === epoch);
-    return own === undefined || !ALIVE.has(own.status);
+    return own === undefined || isFinal(own.status);
   }
 }

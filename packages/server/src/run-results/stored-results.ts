@@ -3,7 +3,7 @@
  * little of them, and removed with the logs of their day.
  */
 import { type StoredResult, writeStoredResult } from '@carillon/domain';
-import type { HeldRun, LargeResults } from '@carillon/worker';
+import { type HeldRun, type LargeResults, protocol, type RunChannel } from '@carillon/worker';
 import { dayOf, type LogKey, type LogStore } from '../log-store/log-store.ts';
 
 export interface ResultPart {
@@ -19,10 +19,20 @@ export interface StoredResultsOptions {
   readonly bytesMax: number;
 }
 
-/** Of one write. */
-export const RESULT_PART_BYTES_MAX = 256 * 1_024;
+/** Also in parts, which workers on other machines send. */
+export interface PartedResults extends LargeResults {
+  /** From the beginning on. Answers what stands for the result after the last part. */
+  savePart(run: HeldRun, part: ResultPart): Promise<string | undefined>;
+}
 
-export class StoredResults implements LargeResults {
+/** Keeps what the runs of workers say, wherever they are. */
+export interface HomeChannel extends RunChannel {
+  readonly results?: PartedResults;
+}
+
+const { RESULT_PART_BYTES_MAX } = protocol;
+
+export class StoredResults implements PartedResults {
   readonly #options: StoredResultsOptions;
 
   constructor(options: StoredResultsOptions) {
@@ -43,7 +53,6 @@ export class StoredResults implements LargeResults {
     return stored;
   }
 
-  /** From the beginning on. Answers what stands for the result after the last part. */
   async savePart(run: HeldRun, { offset, bytes, bytesTotal }: ResultPart): Promise<string | undefined> {
     const { store, nodeId, bytesMax } = this.#options;
     const end = offset + bytes.length;

@@ -2,9 +2,9 @@
  * Saves the checkpoints of runs: those that come together share one statement. A save is answered when it is durable. While the
  * storage is away it is repeated; a run that lost its worker meanwhile is told so.
  */
-import { CHECKPOINT_BYTES_MAX, RUN_ERRORS } from '@carillon/domain';
+import { RUN_ERRORS } from '@carillon/domain';
 import { BatchBuffer, type Clock, type Log, type Random, sleep } from '@carillon/foundation';
-import { HandlerError, type HeldRun } from '@carillon/worker';
+import { HandlerError, type HeldRun, requireCheckpoint } from '@carillon/worker';
 import type { RunStateStore, SavedCheckpoint } from '../storage/run-state-store.ts';
 
 export interface CheckpointSaverOptions {
@@ -96,13 +96,6 @@ export class CheckpointSaver {
 
 /** JSON without line breaks: between its tokens they mean no more than spaces, and within strings they are escaped. */
 function checked(value: string): string {
-  const bytes = Buffer.byteLength(value);
-  if (bytes > CHECKPOINT_BYTES_MAX)
-    throw new HandlerError(RUN_ERRORS.checkpointTooLarge(String(bytes)), { retryable: false });
-  try {
-    JSON.parse(value);
-  } catch (error) {
-    throw new HandlerError('The checkpoint is not JSON.', { retryable: false, cause: error });
-  }
+  requireCheckpoint(value);
   return value.replaceAll(/[\r\n]/g, ' ');
 }

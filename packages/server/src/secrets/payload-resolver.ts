@@ -22,7 +22,7 @@ export interface PayloadResolverOptions {
 /** The other runs of a batch wait for the values: not longer than this. */
 const READ_MS_MAX = 2_000;
 /** A short reference may stand for 64 KiB, and stand there many times. */
-const PAYLOAD_BYTES_MAX = 1024 * 1024;
+const RESOLVED_BYTES_MAX = 1024 * 1024;
 
 type Values = ReadonlyMap<string, SecretValue>;
 
@@ -92,7 +92,7 @@ function resolved(run: ClaimedRun, values: Values): ClaimedRun {
       failed(`the secrets of the payload have more than ${PAYLOAD_SECRETS_BYTES_MAX} bytes together`),
     );
   const payload = replaceSecrets(run.payload, (name) => values.get(name) as string | undefined);
-  if (Buffer.byteLength(payload) > PAYLOAD_BYTES_MAX)
+  if (Buffer.byteLength(payload) > RESOLVED_BYTES_MAX)
     return unstarted(run, failed('the payload is larger than 1 MiB with its secrets'));
   return { ...run, payload, secrets };
 }

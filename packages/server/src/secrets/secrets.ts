@@ -3,12 +3,9 @@
  * else. Who may name one may use it, since a job can send what it is given wherever it calls.
  */
 import {
-  type Action,
   actorOf,
   type Caller,
   homeOf,
-  isNamespaceName,
-  knowsNamespace,
   MASKED_LENGTH_MIN,
   namesSecrets,
   type Owner,
@@ -25,6 +22,7 @@ import {
   unknownSecrets,
 } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
+import { type KnownNamespaces, namespaceNotFound } from '../accounts/known-namespaces.ts';
 import { auditEntry } from '../audit/audit-log.ts';
 import { type SecretSeal, sealedBytes } from '../outgoing/secret-seal.ts';
 import { NamespaceGone } from '../storage/account-store.ts';
@@ -37,8 +35,7 @@ const TRIES_MAX = 5;
 
 export interface SecretParts {
   readonly store: SecretStore;
-  /** Refuses where there is no such namespace. */
-  readonly requireNamespace: (name: string) => Promise<void>;
+  readonly namespaces: Pick<KnownNamespaces, 'requireIn'>;
   readonly values: Pick<SecretValues, 'forget'>;
   readonly seal: SecretSeal;
   readonly clock: Pick<Clock, 'now'>;
@@ -51,16 +48,16 @@ export interface NamedSecret {
 }
 
 export function secretOperations(parts: SecretParts) {
-  const { store, values, clock } = parts;
+  const { store, values, clock, namespaces } = parts;
 
   return {
     async listSecrets(caller: Caller, { namespace = homeOf(caller) }: Pick<NamedSecret, 'namespace'>) {
-      await requireIn(parts, caller, { namespace, action: 'secrets.read' });
+      await namespaces.requireIn(caller, { namespace, action: 'secrets.read' });
       return await store.secrets(namespace);
     },
 
     async getSecret(caller: Caller, { namespace = homeOf(caller), name }: NamedSecret): Promise<Secret> {
-      await requireIn(parts, caller, { namespace, action: 'secrets.read' });
+      await namespaces.requireIn(caller, { namespace, action: 'secrets.read' });
       const [stored] = await store.findSecrets(namespace, [name]);
       if (!stored) throw secretNotFound(namespace, name);
       return withoutValue(stored);
@@ -72,7 +69,7 @@ export function secretOperations(parts: SecretParts) {
       { namespace = homeOf(caller), name }: NamedSecret,
       value: string,
     ): Promise<Secret> {
-      await requireIn(parts, caller, { namespace, action: 'secrets.manage' });
+      await namespaces.requireIn(caller, { namespace, action: 'secrets.manage' });
       requireSecretName(name, 'name');
       requireSecretValue(value, 'value');
       if (parts.seal.beginning === undefined)
@@ -86,7 +83,7 @@ export function secretOperations(parts: SecretParts) {
     },
 
     async deleteSecret(caller: Caller, { namespace = homeOf(caller), name }: NamedSecret): Promise<void> {
-      await requireIn(parts, caller, { namespace, action: 'secrets.manage' });
+      await namespaces.requireIn(caller, { namespace, action: 'secrets.manage' });
       const change = { action: 'secrets.delete', ...subjectOf({ namespace, name }) };
       if (!(await store.removeSecret({ namespace, name }, auditEntry(caller, change, clock.now()))))
         throw secretNotFound(namespace, name);
@@ -142,7 +139,7 @@ async function setNext(
     const stored = { ...secret, value: sealSecret(seal, value, secret) };
     const options = { secretsMax: SECRETS_MAX, audit: auditEntry(caller, change, nowMs) };
     const result = await store.putSecret(stored, options).catch((error: unknown) => {
-      throw error instanceof NamespaceGone ? namespaceNotFound(namespace) : error;
+      throw error instanceof NamespaceGone ? namespaceNotFound(namespace, 'namespace') : error;
     });
     if (result === 'put') return secret;
     if (result === 'full')
@@ -154,25 +151,8 @@ async function setNext(
   throw new Refusal('secret_changed', `The secret ${name} kept changing while it was set.`);
 }
 
-async function requireIn(
-  { requireNamespace }: SecretParts,
-  caller: Caller,
-  { namespace, action }: { namespace: string; action: Action },
-): Promise<void> {
-  if (!isNamespaceName(namespace) || !knowsNamespace(caller, namespace)) {
-    requireMay(caller, action);
-    throw namespaceNotFound(namespace);
-  }
-  requireMay(caller, action, { namespace });
-  await requireNamespace(namespace);
-}
-
 function withoutValue({ value: _, ...secret }: StoredSecret): Secret {
   return secret;
-}
-
-function namespaceNotFound(name: string): Refusal {
-  return new Refusal('namespace_not_found', `There is no namespace ${name}.`, { field: 'namespace' });
 }
 
 function secretNotFound(namespace: string, name: string): Refusal {

@@ -1,5 +1,11 @@
 /** Reads the first message of a worker strictly: what it says stands in the storage and in lists for people. */
-import { type BootId, hasControlCharacter, type WorkerId } from '@carillon/domain';
+import {
+  type BootId,
+  HANDLER_NAME_RULE,
+  hasControlCharacter,
+  isHandlerName,
+  type WorkerId,
+} from '@carillon/domain';
 import { protocol as P } from '@carillon/worker';
 import type { WorkerRecord } from '../storage/member-store.ts';
 
@@ -19,9 +25,8 @@ export interface ReadHello {
   readonly handlers: readonly string[];
   /** JSON Schemas by the names of handlers. */
   readonly parameters: ReadonlyMap<string, string>;
-  readonly heldLeases: readonly string[];
-  /** Positions by lease. Undefined: the worker does not name its runs. */
-  readonly heldRuns: ReadonlyMap<string, ReadonlySet<number>> | undefined;
+  /** Positions by lease. */
+  readonly heldRuns: ReadonlyMap<string, ReadonlySet<number>>;
   /** It leaves. */
   readonly draining: boolean;
   /** Somebody had asked it to drain under its former id. */
@@ -34,10 +39,9 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const KEY_CHARACTERS = 8;
 const SLOTS_MAX = 10_000;
 const HANDLERS_MAX = 1_000;
-const HANDLER_LENGTH_MAX = 200;
 const HELD_LEASES_MAX = 100_000;
 const HELD_RUNS_MAX = 100_000;
-const LABELS_MAX = 64;
+const WORKER_LABELS_MAX = 64;
 const SHOWN_LENGTH_MAX = 200;
 
 export function readHello(message: P.SessionRequest | undefined, keyId: string): ReadHello {
@@ -56,18 +60,12 @@ export function readHello(message: P.SessionRequest | undefined, keyId: string):
   const handlers = [...new Set(offer.handlers.map(({ name }) => name))];
   if (handlers.length === 0 || handlers.length > HANDLERS_MAX)
     throw new HelloRefused(`a worker offers from 1 to ${HANDLERS_MAX} handlers`);
-  for (const name of handlers)
-    if (name === '' || !isOneLine(name, HANDLER_LENGTH_MAX))
-      throw new HelloRefused(
-        `the name of a handler has from 1 to ${HANDLER_LENGTH_MAX} characters, and no control characters`,
-      );
+  if (!handlers.every(isHandlerName)) throw new HelloRefused(HANDLER_NAME_RULE);
   const heldRuns = readHeldRuns(hello);
-  const heldLeases = [...new Set([...hello.heldLeases, ...(heldRuns?.keys() ?? [])])];
-  requireLeases(heldLeases);
   return {
     workerId: `${hello.workerId}@${keyId.slice(-KEY_CHARACTERS)}` as WorkerId,
     bootId: hello.bootId as BootId,
-    ...{ session, slots, executing, handlers, heldLeases, heldRuns },
+    ...{ session, slots, executing, handlers, heldRuns },
     ...{ draining: offer.draining, askedToDrain },
     parameters: new Map(
       offer.handlers.flatMap(({ name, parameters }) => (parameters === '' ? [] : [[name, parameters]])),
@@ -76,8 +74,7 @@ export function readHello(message: P.SessionRequest | undefined, keyId: string):
   };
 }
 
-function readHeldRuns({ namesHeldRuns, heldRuns }: P.Hello): ReadHello['heldRuns'] {
-  if (!namesHeldRuns) return undefined;
+function readHeldRuns({ heldRuns }: P.Hello): ReadHello['heldRuns'] {
   const named = new Map<string, Set<number>>();
   let count = 0;
   for (const { leaseId, positions } of heldRuns) {
@@ -85,6 +82,7 @@ function readHeldRuns({ namesHeldRuns, heldRuns }: P.Hello): ReadHello['heldRuns
     if (count > HELD_RUNS_MAX) throw new HelloRefused(`held_runs are at most ${HELD_RUNS_MAX} runs`);
     named.set(leaseId, new Set([...(named.get(leaseId) ?? []), ...positions]));
   }
+  requireLeases([...named.keys()]);
   return named;
 }
 
@@ -95,8 +93,8 @@ function readShown({ name, language, version }: P.Hello, { labels }: P.Offer): R
       throw new HelloRefused(
         `the ${field} of a worker must have at most ${SHOWN_LENGTH_MAX} characters${field === 'labels' ? ' each' : ''}, and no control characters`,
       );
-  if (Object.keys(labels).length > LABELS_MAX)
-    throw new HelloRefused(`a worker has at most ${LABELS_MAX} labels`);
+  if (Object.keys(labels).length > WORKER_LABELS_MAX)
+    throw new HelloRefused(`a worker has at most ${WORKER_LABELS_MAX} labels`);
   return {
     ...{ name: name || undefined, language: language || undefined, version: version || undefined },
     labels: { ...labels },
@@ -110,5 +108,7 @@ function isOneLine(text: string, lengthMax: number): boolean {
 
 export function requireLeases(leaseIds: readonly string[]): void {
   if (leaseIds.length > HELD_LEASES_MAX || !leaseIds.every((leaseId) => UUID.test(leaseId)))
-    throw new ProtocolBroken(`held_leases are at most ${HELD_LEASES_MAX} UUIDs`);
+    throw new ProtocolBroken(
+      `the leases that a worker holds are at most ${HELD_LEASES_MAX}, each named by a UUID in small letters`,
+    );
 }

@@ -65,15 +65,14 @@ const endOf = ({ leaseId, runs }: ClaimedBatch, position: number) => ({
 
 describe('a lease that arrived in part (LEASE-11)', () => {
   test('what the worker does not name of it is given back at once, without an attempt; the rest stays', async () => {
-    const first = await streams.connected({ ...identity, namesHeldRuns: true });
+    const first = await streams.connected(identity);
     await attached();
     const { batch } = await home.hand('quick', { count: 3 });
     const { runs } = batch;
     await eventually(() => expect(assigned(first)).toHaveLength(1), SOON);
     await cut(first);
-    const held = { namesHeldRuns: true, heldLeases: [batch.leaseId] };
     const next = await streams.connected({
-      ...{ ...identity, ...held, session: 2, executing: 1 },
+      ...{ ...identity, session: 2, executing: 1 },
       heldRuns: [{ leaseId: batch.leaseId, positions: [1] }],
     });
     expect((await next.welcomed()).unknownLeases).toEqual([]);
@@ -82,19 +81,6 @@ describe('a lease that arrived in part (LEASE-11)', () => {
     next.say({ ...endOf(batch, 1), slotsFreed: 1n });
     await eventually(async () => expect(await statuses(runs[1]!)).toEqual(['SUCCESS']), SOON);
     expect(home.freeSlots()).toEqual([4]);
-  });
-
-  test('a worker that names no runs gets no lease in several messages: the rest goes back before it was sent', async () => {
-    const stream = await streams.connected({ offer: { slots: 2_000, handlers: [{ name: 'quick' }] } });
-    await attached();
-    const payload = JSON.stringify('x'.repeat(4_000));
-    const { runs } = (await home.hand('quick', { count: 300, payload })).batch;
-    await eventually(() => expect(assigned(stream)).toHaveLength(1), SOON);
-    const { length } = assigned(stream)[0]!.runIds;
-    expect(length).toBeGreaterThan(200);
-    for (const rest of [length, 299]) await givenBack(runs[rest]!, 'the lease was too large for one message');
-    expect(await statuses(runs[length - 1]!)).toEqual(['CLAIMED']);
-    await eventually(() => expect(home.freeSlots()).toEqual([2_000 - length]), SOON);
   });
 });
 
@@ -109,7 +95,7 @@ describe('a home that its worker has left (hazard 14)', () => {
   test('a worker that says that it leaves, and ends its stream, is forgotten', async () => {
     const stream = await streams.connected(identity);
     await attached();
-    stream.say({ offer: { slots: 4, draining: true } });
+    stream.say({ capacity: { draining: true } });
     stream.frames.end();
     await stream.untilEnded();
     await eventually(async () => expect(await listed()).toBeUndefined(), SOON);
@@ -121,7 +107,7 @@ describe('a home that its worker has left (hazard 14)', () => {
     const elsewhere = await listen();
     const newer = await elsewhere.connected({ ...identity, session: 2 });
     // As a home reads it that stood still: the worker had said on this stream that it leaves.
-    older.say({ offer: { slots: 4, draining: true } });
+    older.say({ capacity: { draining: true } });
     older.frames.end();
     await older.untilEnded();
     newer.say({ beat: { sequence: 1 } });
@@ -251,7 +237,7 @@ describe('two hellos of one worker at once', () => {
   test('one that the storage could not open leaves nothing behind, and the next is welcome', async () => {
     home.leases.breakage.down = true;
     const failed = streams.open();
-    failed.hello({ ...identity, heldLeases: [newId()] });
+    failed.hello({ ...identity, heldRuns: [{ leaseId: newId(), positions: [0] }] });
     await failed.untilEnded();
     expect(failed.goodbye).toMatchObject({ dialAgain: true });
     home.leases.breakage.down = false;

@@ -3,17 +3,14 @@
  * as it is kept, and the worker sends no more than the window before it is.
  */
 import { create } from '@bufbuild/protobuf';
-import { CHECKPOINT_BYTES_MAX, PROGRESS_MESSAGE_LENGTH_MAX, RUN_ERRORS } from '@carillon/domain';
 import type { Clock, Log } from '@carillon/foundation';
-import { type HeldRun, type OutputStream, protocol as P, type RunChannel } from '@carillon/worker';
-import { RESULT_PART_BYTES_MAX, type StoredResults } from '../run-results/stored-results.ts';
+import { type HeldRun, type OutputStream, protocol as P, readProgress } from '@carillon/worker';
+import type { HomeChannel } from '../run-results/stored-results.ts';
 import { ProtocolBroken } from './read-hello.ts';
 import { type RemoteLeases, within } from './remote-leases.ts';
 
 export interface RemoteVoiceOptions {
-  readonly channel: RunChannel;
-  /** Left out: results that are too large for an outcome are not taken. */
-  readonly results?: Pick<StoredResults, 'savePart'> | undefined;
+  readonly channel: HomeChannel;
   readonly leases: RemoteLeases;
   readonly frames: P.FrameQueue<P.SessionResponse>;
   readonly clock: Clock;
@@ -25,12 +22,6 @@ export const OUTPUT_WINDOW = 256 * 1_024;
 /** Checkpoints of one stream that are on their way to the storage, which all streams share. */
 const SAVING_MAX = 16;
 const NOT_HELD = 'The run is not this worker’s any more.';
-
-const STREAMS: Record<P.OutputStream, OutputStream> = {
-  [P.OutputStream.UNSPECIFIED]: 'stdout',
-  [P.OutputStream.STDERR]: 'stderr',
-  [P.OutputStream.SYSTEM]: 'system',
-};
 
 export class RemoteVoice {
   readonly #options: RemoteVoiceOptions;
@@ -49,7 +40,7 @@ export class RemoteVoice {
     for (const each of progress) this.#progress(each);
     for (const checkpoint of checkpoints) await this.#start(() => this.#save(checkpoint));
     for (const part of resultParts) {
-      if (part.bytes.length > RESULT_PART_BYTES_MAX)
+      if (part.bytes.length > P.RESULT_PART_BYTES_MAX)
         throw new ProtocolBroken('a part of a result is too large');
       await this.#start(() => this.#savePart(part));
     }
@@ -70,7 +61,7 @@ export class RemoteVoice {
     if (this.#outstanding > OUTPUT_WINDOW + P.FRAME_BYTES_MAX)
       throw new ProtocolBroken('more output was sent than was taken');
     const run = leases.speaks(output);
-    const kept = run && this.#keep(run, { stream: STREAMS[stream] ?? 'stdout', atMs, bytes });
+    const kept = run && this.#keep(run, { stream: P.streamOf(stream), atMs, bytes });
     if (kept === undefined) this.#take(bytes.length);
     else void kept.then(() => this.#take(bytes.length));
   }
@@ -108,15 +99,15 @@ export class RemoteVoice {
 
   #progress(told: P.RunProgress): void {
     const run = this.#options.leases.speaks(told);
-    if (!run || Number.isNaN(told.percent)) return;
-    const { length } = told.message;
-    if (length > PROGRESS_MESSAGE_LENGTH_MAX) {
-      this.#note(run, RUN_ERRORS.messageTooLong(String(length)));
-      return;
+    if (!run) return;
+    try {
+      const progress = readProgress(told);
+      if (!progress) return;
+      const message = this.#options.leases.maskOf(run)?.text(told.message) ?? told.message;
+      this.#options.channel.progress(run, { ...progress, message: message || undefined });
+    } catch (error) {
+      this.#note(run, (error as Error).message);
     }
-    const percent = Math.min(Math.max(told.percent, 0), 100);
-    const message = this.#options.leases.maskOf(run)?.text(told.message) ?? told.message;
-    this.#options.channel.progress(run, { percent, ...(message !== '' && { message }) });
   }
 
   /** Progress is not answered: what is refused is said in the log of the run. */
@@ -141,12 +132,12 @@ export class RemoteVoice {
   async #savePart(part: P.ResultPart): Promise<void> {
     const { sequence, bytes } = part;
     const run = this.#options.leases.speaks(part);
-    const { results, frames, log } = this.#options;
+    const { channel, frames, log } = this.#options;
     let [error, stored]: [string, string | undefined] = ['', undefined];
     try {
       if (!run) throw new Error(NOT_HELD);
       const [offset, bytesTotal] = [Number(part.offset), Number(part.bytesTotal)];
-      stored = await results?.savePart(run, { offset, bytes, bytesTotal });
+      stored = await channel.results?.savePart(run, { offset, bytes, bytesTotal });
     } catch (failure) {
       log.debug({ err: failure }, 'a part of a result could not be kept');
       error = failure instanceof Error ? failure.message : String(failure);
@@ -159,19 +150,7 @@ export class RemoteVoice {
     const { value, sequence } = checkpoint;
     const run = this.#options.leases.speaks(checkpoint);
     if (!run) return NOT_HELD;
-    const bytes = Buffer.byteLength(value);
-    if (bytes > CHECKPOINT_BYTES_MAX) return RUN_ERRORS.checkpointTooLarge(String(bytes));
-    if (!isJson(value)) return 'The checkpoint is not JSON.';
     await this.#options.channel.saveCheckpoint(run, value, sequence);
     return undefined;
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -10,10 +10,10 @@ import {
   type ReportedRun,
   ReportSender,
   type ReportVerdict,
-  type RunChannel,
   type RunReport,
+  unrecordedMax,
 } from '@carillon/worker';
-import type { StoredResults } from '../run-results/stored-results.ts';
+import type { HomeChannel } from '../run-results/stored-results.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore, UnreceivedRun } from '../storage/member-store.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
@@ -32,39 +32,25 @@ export interface RemoteWorkerOptions {
   readonly namespaces?: readonly string[] | undefined;
   /** Slots in use when it said hello, by runs of earlier streams. */
   readonly executing: number;
-  readonly heldLeases: readonly string[];
-  /** Positions by lease. Undefined: the worker does not name its runs. */
-  readonly heldRuns: ReadonlyMap<string, ReadonlySet<number>> | undefined;
+  /** What it said it holds: positions by lease. */
+  readonly heldRuns: ReadonlyMap<string, ReadonlySet<number>>;
   /** The number of its stream. */
   readonly session: number;
   readonly members: MemberStore;
   readonly leases: LeaseStore;
   readonly reports: RunReports;
   readonly link: Pick<LocalWorkers, 'freed'>;
-  readonly channel: RunChannel;
-  readonly results?: Pick<StoredResults, 'savePart'> | undefined;
+  readonly channel: HomeChannel;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly silentMs: number;
 }
 
-const UNSETTLED_MAX_LEAST = 1_000;
-const UNSETTLED_MAX_PER_SLOT = 4;
 /** Answers that wait for a worker to read them, beside one for each run that it may hold or tell of again. */
 const UNREAD_MAX = 10_000;
 
-const VERDICTS: Record<ReportVerdict, P.Verdict> = {
-  settled: P.Verdict.UNSPECIFIED,
-  cancelled: P.Verdict.CANCELLED,
-  stale: P.Verdict.STALE,
-};
-
 const NEVER_ARRIVED: RunOutcome = { kind: 'RETURNED', error: 'the run never reached its worker' };
-const NOT_SENT: RunOutcome = {
-  kind: 'RETURNED',
-  error: 'the lease was too large for one message, and the worker takes only one',
-};
 
 export class RemoteWorker implements LocalWorker {
   readonly workerId: WorkerId;
@@ -135,7 +121,7 @@ export class RemoteWorker implements LocalWorker {
   }
 
   get #unsettledMax(): number {
-    return Math.max(UNSETTLED_MAX_LEAST, UNSETTLED_MAX_PER_SLOT * this.#slots);
+    return unrecordedMax(this.#slots);
   }
 
   /** It has said that it takes nothing more and ends. */
@@ -150,12 +136,15 @@ export class RemoteWorker implements LocalWorker {
 
   /** Finds what it holds from earlier streams; answers which of the leases that it named are not its own any more. */
   async open(): Promise<string[]> {
-    const { heldLeases, heldRuns } = this.#options;
-    const unknown = await this.unknownOf(heldLeases);
+    const { heldRuns } = this.#options;
+    const unknown = await this.unknownOf([...heldRuns.keys()]);
     // LEASE-9: a worker that dials again still has what it had.
     this.#unsettled += this.#leases.runCount;
     // LEASE-11: the stream broke in the middle of a lease. What of it is on its way on an older stream, the worker drops.
-    if (heldRuns) this.#neverArrived(this.#leases.takeUnnamed(heldRuns));
+    const unnamed = this.#leases.takeUnnamed(heldRuns);
+    if (unnamed.length > 0)
+      this.#options.log.warn({ runs: unnamed.length }, 'giving back runs that never arrived');
+    this.#neverArrived(unnamed);
     this.#watch.start();
     return unknown;
   }
@@ -191,10 +180,7 @@ export class RemoteWorker implements LocalWorker {
     this.#watch.checkSoon();
   }
 
-  /**
-   * A lease that does not fit one message is sent in several, and the stream may break between them. Of a worker that could not say
-   * which of them arrived, the rest goes back.
-   */
+  /** A lease that does not fit one message is sent in several. When the stream breaks between them, the next hello says which arrived. */
   accept(batch: ClaimedBatch): void {
     if (this.#watch.wasGivenUp(batch.leaseId)) {
       this.#options.link.freed();
@@ -202,24 +188,11 @@ export class RemoteWorker implements LocalWorker {
     }
     this.#leases.assigned(batch);
     this.#unsettled += batch.runs.length;
-    const all = P.assignsOf(batch);
-    const sent = this.#options.heldRuns ? all : P.firstFrameOf(all);
-    for (const { message } of sent) this.#assigned += message.runIds.length;
-    if (this.#options.heldRuns) for (const each of sent) this.#assign([each]);
-    else this.#assign(sent);
-    const restFrom = all[sent.length]?.message.firstPosition ?? Number.POSITIVE_INFINITY;
-    for (const run of batch.runs) {
-      if (run.failure) this.#endHere(run, run.failure);
-      else if (run.position >= restFrom) this.#endHere(run, NOT_SENT);
+    for (const { message, bytes } of P.assignsOf(batch)) {
+      this.#assigned += message.runIds.length;
+      this.frames.put(P.URGENCY.work, bytes, (frame) => frame.assigns.push(message));
     }
-  }
-
-  /** In one message, and so all of them or none. */
-  #assign(assigns: readonly P.Sized<P.Assign>[]): void {
-    const bytes = assigns.reduce((sum, each) => sum + each.bytes, 0);
-    this.frames.put(P.URGENCY.work, bytes, (frame) =>
-      frame.assigns.push(...assigns.map(({ message }) => message)),
-    );
+    for (const run of batch.runs) if (run.failure) this.#endHere(run, run.failure);
   }
 
   /** It ended on its way, as one whose secret is gone: the worker never hears of it. */
@@ -237,8 +210,8 @@ export class RemoteWorker implements LocalWorker {
 
   /** Everything but the hello and the beat, which are the session's. */
   async receive(message: P.SessionRequest): Promise<void> {
-    const { ended, started, checkpoints, outputs, progress, resultParts, slotsFreed, offer } = message;
-    if (offer) this.#offer(offer);
+    const { ended, started, checkpoints, outputs, progress, resultParts, slotsFreed, capacity } = message;
+    if (capacity) this.#takes(capacity);
     const about = [...ended, ...started, ...checkpoints, ...outputs, ...progress, ...resultParts];
     if (about.length > 0) await this.#leases.find(about.map(({ leaseId }) => leaseId));
     this.#show(started);
@@ -261,7 +234,7 @@ export class RemoteWorker implements LocalWorker {
     return [...unknown];
   }
 
-  #offer({ slots, draining }: P.Offer): void {
+  #takes({ slots, draining }: P.Capacity): void {
     if (slots > this.#slots) throw new ProtocolBroken('slots are not added while a stream lasts');
     if (slots > 0) this.#slots = slots;
     if (draining) this.leaves();
@@ -337,7 +310,7 @@ export class RemoteWorker implements LocalWorker {
       this.#settled.set(leaseId, settled);
     }
     settled.positions.push(position);
-    settled.verdicts.push(VERDICTS[verdict]);
+    settled.verdicts.push(P.VERDICTS[verdict]);
     this.#settledCount += 1;
   }
 
@@ -355,8 +328,6 @@ export class RemoteWorker implements LocalWorker {
   }
 
   #neverArrived(runs: readonly ReportedRun[]): void {
-    if (runs.length === 0) return;
-    this.#options.log.warn({ runs: runs.length }, 'giving back runs that never arrived');
     const endedAtMs = this.#options.clock.now();
     for (const run of runs)
       this.#sender.send({ run, startedAtMs: undefined, endedAtMs, outcome: NEVER_ARRIVED });

@@ -63,6 +63,7 @@ export function passingFault(error: Error): PassingFault | undefined {
 
 export class StorageHome implements WorkerHome {
   readonly channel: RunChannel;
+  readonly heedsUnrecordedLeft = true;
   readonly #options: StorageHomeOptions;
   #worker!: HomeWorker;
   #leaseWatch!: LeaseWatch;

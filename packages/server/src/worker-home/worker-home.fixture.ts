@@ -28,7 +28,7 @@ import { createListener } from '../gateway/listener/create-listener.ts';
 import { closeConnections } from '../gateway/listener/open-connections.ts';
 import { mountRpc } from '../gateway/rpc/mount-rpc.ts';
 import { workerMethods } from '../gateway/rpc/worker-methods.ts';
-import type { StoredResults } from '../run-results/stored-results.ts';
+import type { HomeChannel, StoredResults } from '../run-results/stored-results.ts';
 import { MemorySignalBus } from '../signal-bus/memory-signal-bus.ts';
 import { newId } from '../storage/conformance/sample-job.ts';
 import { BASE_MS } from '../storage/conformance/storage-under-test.ts';
@@ -50,7 +50,7 @@ const startedAt = systemClock.monotonic();
 const clock: Clock = { ...systemClock, now: () => BASE_MS + Math.round(systemClock.monotonic() - startedAt) };
 
 interface FixtureOptions {
-  readonly channel?: RunChannel;
+  readonly channel?: Omit<RunChannel, 'results'>;
   readonly silentMs?: number;
   readonly results?: StoredResults;
 }
@@ -75,15 +75,13 @@ export class WorkerHomeFixture {
   /** Whom the key stands for from now on. */
   callerNow: Caller | undefined;
   readonly described: OfferedParameters[] = [];
-  readonly #channel: RunChannel;
+  readonly #channel: HomeChannel;
   readonly #silentMs: number;
-  readonly #results: StoredResults | undefined;
   readonly #undo: (() => Promise<unknown>)[] = [];
 
   constructor({ channel = SILENT_CHANNEL, silentMs = SILENT_MS, results }: FixtureOptions = {}) {
     this.#channel = results ? { ...channel, results } : channel;
     this.#silentMs = silentMs;
-    this.#results = results;
   }
 
   static async open(options: FixtureOptions = {}): Promise<WorkerHomeFixture> {
@@ -175,7 +173,6 @@ export class WorkerHomeFixture {
     return {
       ...{ ...this.common, members: this.members.port, leases: this.leases.port, reports: this.reports },
       ...{ link: this.link, signals: this.signals, channel: this.#channel, silentMs: this.#silentMs },
-      results: this.#results,
     };
   }
 

@@ -1,7 +1,7 @@
 /** What a worker at the end of a stream may say, and what becomes of one that lies, repeats itself or sends garbage. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ClaimedBatch } from '@carillon/domain';
-import { protocol as P, type RunChannel } from '@carillon/worker';
+import { protocol as P, type RunChannel, requireCheckpoint } from '@carillon/worker';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
 import { newId } from '../storage/conformance/sample-job.ts';
@@ -22,8 +22,10 @@ const CHANNEL: RunChannel = {
     return undefined;
   },
   progress: ({ runId }, { percent, message }) => void said.push(`${runId} ${percent} ${message}`),
-  saveCheckpoint: async ({ runId }, value, sequence) =>
-    void said.push(`${runId} saved ${value} as ${sequence}`),
+  saveCheckpoint: async ({ runId }, value, sequence) => {
+    requireCheckpoint(value);
+    said.push(`${runId} saved ${value} as ${sequence}`);
+  },
   close: ({ runId }) => void said.push(`${runId} closed`) as undefined,
 };
 
@@ -99,7 +101,6 @@ describe('a worker that connects', () => {
     ['name', { name: 'x'.repeat(500) }],
     ['version', { version: '1\n2' }],
     ['labels', { offer: { slots: 1, handlers: [{ name: 'quick' }], labels: { gpu: '\u0007' } } }],
-    ['name of a handler', { offer: { slots: 1, handlers: [{ name: 'quick\n' }] } }],
   ])('whose %s cannot be shown in a line is refused with what is allowed', async (what, over) => {
     const stream = streams.open();
     stream.hello(over);
@@ -109,6 +110,18 @@ describe('a worker that connects', () => {
     expect(stream.goodbye?.reason).toMatch(/200 characters.* no control characters/);
     expect(home.link.workers()).toEqual([]);
   });
+
+  test.each([['quick\n'], [''], ['two words'], ['-quick'], ['ä'], ['q'.repeat(101)]])(
+    'with the handler %j, which no job can name, is refused for good',
+    async (name) => {
+      const stream = streams.open();
+      stream.hello({ offer: { slots: 1, handlers: [{ name }] } });
+      await stream.untilEnded();
+      expect(stream.goodbye).toMatchObject({
+        ...{ reason: expect.stringContaining('the name of a handler has 1 to 100'), dialAgain: false },
+      });
+    },
+  );
 
   test('hazard 44: under the id of another process is refused while that one lives', async () => {
     const workerId = newId();
@@ -142,7 +155,7 @@ describe('a worker that connects', () => {
     const other = newId();
     const next = await connected({
       ...{ ...identity, session: 2, executing: 1 },
-      heldLeases: [batch.leaseId, other],
+      heldRuns: [batch.leaseId, other].map((leaseId) => ({ leaseId, positions: [0] })),
     });
     expect((await next.welcomed()).unknownLeases).toEqual([other]);
     await eventually(() => expect(home.freeSlots()).toEqual([3]), SOON);
@@ -222,7 +235,8 @@ describe('a run that failed on its way', () => {
       [0, runs[0]!.runId],
       [2, runs[2]!.runId],
     ]);
-    await eventually(async () => expect(await home.statuses(jobs[1]!)).toEqual(['FAILED']), SOON);
+    const failed = jobs.find(({ jobId }) => jobId === runs[1]!.jobId)!;
+    await eventually(async () => expect(await home.statuses(failed)).toEqual(['FAILED']), SOON);
     // Two of its four slots are in use.
     await eventually(() => expect(home.freeSlots()).toEqual([2]), SOON);
   });
@@ -361,7 +375,7 @@ test('a message that is too large ends the stream, and nothing else', async () =
 
 test('a worker gets no more runs than it has slots, and a large lease in parts that a frame can hold', async () => {
   const offer = { slots: 2_000, handlers: [{ name: 'quick' }] };
-  const stream = await connected({ offer, namesHeldRuns: true });
+  const stream = await connected({ offer });
   await eventually(() => home.workerId(), SOON);
   const { batch } = await home.hand('quick', { count: 1_100 });
   await eventually(() => {

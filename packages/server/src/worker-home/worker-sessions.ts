@@ -5,8 +5,8 @@
 import { create } from '@bufbuild/protobuf';
 import { type NodeId, Refusal, SCRIPT_LABELS, type WorkerId } from '@carillon/domain';
 import { type Clock, type Log, type Random, type Service, sleep } from '@carillon/foundation';
-import { protocol as P, type RunChannel } from '@carillon/worker';
-import type { StoredResults } from '../run-results/stored-results.ts';
+import { protocol as P } from '@carillon/worker';
+import type { HomeChannel } from '../run-results/stored-results.ts';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
@@ -26,9 +26,7 @@ export interface WorkerSessionsOptions {
   readonly reports: RunReports;
   readonly link: LocalWorkers;
   readonly signals: SignalBus;
-  readonly channel: RunChannel;
-  /** Left out: results that are too large for an outcome are not taken. */
-  readonly results?: Pick<StoredResults, 'savePart' | 'bytesMax'> | undefined;
+  readonly channel: HomeChannel;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -265,13 +263,13 @@ export class WorkerSessions implements Service {
       ? { draining: hello.askedToDrain }
       : await members.beatWorker(workerId, clock.now());
     worker.drain(draining);
-    const unknownLeases = isBuried ? [...hello.heldLeases] : await worker.open();
+    const unknownLeases = isBuried ? [...hello.heldRuns.keys()] : await worker.open();
     const { beatMs, trustMs } = beatTimes(silentMs);
     worker.frames.put(P.URGENCY.life, 0, (frame) => {
       frame.welcome = create(P.WelcomeSchema, {
         ...{ protocol: P.PROTOCOL, workerId, beatMs, trustMs, unknownLeases, draining },
         outputWindow: OUTPUT_WINDOW,
-        resultBytesMax: BigInt(this.#options.results?.bytesMax ?? 0),
+        resultBytesMax: BigInt(this.#options.channel.results?.bytesMax ?? 0),
       });
       if (isBuried) frame.beatAnswer = create(P.BeatAnswerSchema, { buried: true, draining });
       // Runs follow the welcome, and never share its message.
@@ -346,7 +344,8 @@ export class WorkerSessions implements Service {
       const isLess =
         !session.hello.handlers.every(now.mayOffer) || !covers(now.namespaces, rights.namespaces);
       // On its next stream it is given what the key still may.
-      if (isLess) await this.#sendAway(session, 'the key may less than when the stream was opened');
+      if (isLess)
+        await this.#sendAway(session, 'the key has fewer permissions than when the stream was opened');
     } catch (error) {
       const why = error instanceof Refusal ? `: ${error.message}` : '';
       session.end({ reason: `the key is refused${why}`, dialAgain: true });

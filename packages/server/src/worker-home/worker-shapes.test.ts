@@ -170,6 +170,7 @@ describe.each(SHAPES)('a worker %s', (shape) => {
       SOON,
     );
     expect(executed).toBe(0);
+    expect(home.warnings.filter((text) => text.includes('never arrived'))).toHaveLength(1);
   });
 
   test('does not start a lease that arrives after it was given back: it is somebody else’s by then', async () => {

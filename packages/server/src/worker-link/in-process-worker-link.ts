@@ -1,5 +1,5 @@
 /**
- * The link to workers in this process: a function call. The link counts reserved slots (DISP-2), the worker counts the slots in use: a
+ * The link to the workers of this server, in its process or connected by a stream: a function call. The link counts reserved slots (DISP-2), the worker counts the slots in use: a
  * worker that registered again under a new id may still execute runs of its old id.
  */
 import type { ClaimedBatch, WorkerId } from '@carillon/domain';

@@ -1,6 +1,6 @@
 /**
- * From the dispatcher to workers, wherever they run: in this process today, at the end of a stream tomorrow. A handed-over batch
- * may be lost on its way: the worker compares the leases it has with those in the storage, and returns the runs of the others.
+ * From the dispatcher to workers, wherever they run: in this process, or at the end of a stream. A handed-over batch may be lost on its
+ * way: the home of the worker compares the leases it has with those in the storage, and returns the runs of the others.
  */
 import type { ClaimedBatch, WorkerId } from '@carillon/domain';
 
@@ -25,7 +25,7 @@ export interface WorkerLink {
   onChange(listener: () => void): void;
 }
 
-/** What a worker in this process offers to the link. */
+/** A worker that this process can call: it runs here, or stands for one at the end of a stream. */
 export interface LocalWorker {
   readonly workerId: WorkerId;
   /** How many runs it executes at a time; 0 while it takes none. */
@@ -40,7 +40,7 @@ export interface LocalWorker {
   accept(batch: ClaimedBatch): void;
 }
 
-/** Where workers of this process register, and announce free slots. */
+/** Where they register, and announce free slots. */
 export interface LocalWorkers {
   attach(worker: LocalWorker): void;
   /** Nothing happens when another worker was attached under its id since. */

@@ -11,7 +11,8 @@ import type {
   WorkerId,
 } from '@carillon/domain';
 import { outcomeAsTold, SUCCESS } from '../outcome-of.ts';
-import type { RunReport } from '../runtime/worker-home.ts';
+import type { OutputChunk } from '../run-channel.ts';
+import type { ReportVerdict, RunReport } from '../runtime/worker-home.ts';
 import {
   type Assign,
   AssignSchema,
@@ -22,12 +23,16 @@ import {
   type Outcome,
   OutcomeKind,
   OutcomeSchema,
+  OutputStream,
+  Verdict,
 } from './generated/carillon/worker/v1/workers_pb.js';
 
 /** The highest protocol that this version knows. */
 export const PROTOCOL = 1;
 /** What one frame may hold. */
 export const FRAME_BYTES_MAX = 4 * 1_024 * 1_024;
+/** Of a result that is sent in parts, one of them. */
+export const RESULT_PART_BYTES_MAX = 256 * 1_024;
 
 export interface Sized<Message> {
   readonly message: Message;
@@ -37,8 +42,8 @@ export interface Sized<Message> {
 const ASSIGN_RUNS_MAX = 500;
 const ASSIGN_BYTES_MAX = 1_024 * 1_024;
 const ENDED_BYTES_MAX = 512 * 1_024;
-/** Ids and numbers of a run. */
-const RUN_BYTES = 120;
+/** What names a run in a message: ids and numbers. */
+export const RUN_BYTES = 120;
 const END_BYTES = 24;
 /** The field and the length of a text. */
 const TEXT_BYTES = 6;
@@ -76,16 +81,6 @@ export function assignsOf(batch: ClaimedBatch): Sized<Assign>[] {
   }
   close();
   return assigns;
-}
-
-/** The first ones that fit one frame: at least one, if there is any. */
-export function firstFrameOf(assigns: readonly Sized<Assign>[]): readonly Sized<Assign>[] {
-  let bytes = 0;
-  const end = assigns.findIndex((assign, i) => {
-    bytes += assign.bytes;
-    return i > 0 && bytes > ASSIGN_BYTES_MAX;
-  });
-  return end < 0 ? assigns : assigns.slice(0, end);
 }
 
 function assignOf({ leaseId, claimedAtMs }: ClaimedBatch, runs: readonly ClaimedRun[]): Assign {
@@ -181,6 +176,30 @@ export function endedOf(reports: readonly RunReport[]): Sized<Ended>[] {
     part.bytes += bytes;
   }
   return [...full, ...open.values()];
+}
+
+export const VERDICTS = {
+  settled: Verdict.UNSPECIFIED,
+  cancelled: Verdict.CANCELLED,
+  stale: Verdict.STALE,
+} as const satisfies Record<ReportVerdict, Verdict>;
+
+export const OUTPUT_STREAMS = {
+  stdout: OutputStream.UNSPECIFIED,
+  stderr: OutputStream.STDERR,
+  system: OutputStream.SYSTEM,
+} as const satisfies Record<OutputChunk['stream'], OutputStream>;
+
+/** What a later version may say besides counts as the first. */
+export const verdictOf = inverse(VERDICTS);
+export const streamOf = inverse(OUTPUT_STREAMS);
+
+function inverse<Name extends string, Value>(
+  table: Readonly<Record<Name, Value>>,
+): (value: Value | undefined) => Name {
+  const names = new Map(Object.entries(table).map(([name, value]) => [value as Value, name as Name]));
+  const [first] = Object.keys(table) as Name[];
+  return (value) => (value === undefined ? undefined : names.get(value)) ?? first!;
 }
 
 const KINDS = {

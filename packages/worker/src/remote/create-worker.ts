@@ -54,8 +54,8 @@ export interface Worker {
   handle<Schema extends StandardSchemaV1>(name: string, handler: UnnamedTypedHandler<Schema>): Worker;
   handle(name: string, handler: UnnamedPlugin): Worker;
   /**
-   * Works until stop() is called, a server drains it, or the process gets SIGTERM or SIGINT; then finishes what it runs, and gives
-   * back what takes too long. Fails when the servers refuse the worker for good.
+   * Works until stop() is called, or the process gets SIGTERM or SIGINT; then finishes what it runs, and gives back what takes too
+   * long. Fails when the servers refuse the worker for good.
    */
   run(): Promise<void>;
   stop(): Promise<void>;
@@ -124,10 +124,6 @@ export function createWorker(options: CreateWorkerOptions): Worker {
       runtime = new WorkerRuntime({
         ...{ home, handlers, clock, random, log, slots, drainMs: drainSeconds * 1_000 },
         nextId: () => random.id() as WorkerId,
-        onDrain: (withinMs, reason) => {
-          log.info({ reason, withinMs }, 'the server drains this worker');
-          void stop(withinMs);
-        },
       });
       const onSignal = () => void stop();
       for (const signal of SIGNALS) process.on(signal, onSignal);

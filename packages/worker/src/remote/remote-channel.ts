@@ -8,8 +8,9 @@ import { HandlerError } from '../handler.ts';
 import {
   CheckpointSchema,
   type FrameQueue,
+  OUTPUT_STREAMS,
   OutputSchema,
-  OutputStream as OutputStreams,
+  RUN_BYTES,
   RunProgressSchema,
   type SessionRequest,
   URGENCY,
@@ -26,16 +27,9 @@ interface PendingCheckpoint {
   readonly answer: PromiseWithResolvers<void>;
 }
 
-const STREAMS = {
-  stdout: OutputStreams.UNSPECIFIED,
-  stderr: OutputStreams.STDERR,
-  system: OutputStreams.SYSTEM,
-} as const;
 /** Above this, whoever can wait waits; above the other, output is dropped and the gap marked. */
 const WAITING_BYTES_SLOW = 256 * 1_024;
 const WAITING_BYTES_MAX = 16 * 1_024 * 1_024;
-/** What names the run in a message. */
-const RUN_BYTES = 120;
 const MISSING = 'Output is missing here: the connection to the server was lost.\n';
 const DROPPED = 'Output is missing here: it came faster than the server took it.\n';
 
@@ -153,7 +147,7 @@ export class RemoteChannel implements RunChannel {
       const { leaseId, position, epoch } = run;
       frame.outputs.push(
         create(OutputSchema, {
-          ...{ leaseId, position, epoch, stream: STREAMS[chunk.stream], bytes: chunk.bytes },
+          ...{ leaseId, position, epoch, stream: OUTPUT_STREAMS[chunk.stream], bytes: chunk.bytes },
           atMs: BigInt(Math.round(chunk.atMs)),
         }),
       );

@@ -1,4 +1,4 @@
-/** Which of its streams a worker listens to: the newest one alone. */
+/** A worker and its streams: it listens to the newest one alone. */
 import { create } from '@bufbuild/protobuf';
 import { ManualClock, SeededRandom, silentLog } from '@carillon/foundation';
 import { Code, ConnectError } from '@connectrpc/connect';
@@ -26,6 +26,7 @@ let clock: ManualClock;
 let served: Served[];
 let worker: Worker;
 let outcome: unknown;
+let warnings: string[];
 
 const dial: Dial = async function* (_server, requests) {
   const stream = new Served();
@@ -53,12 +54,13 @@ beforeEach(async () => {
   clock = new ManualClock();
   served = [];
   outcome = undefined;
+  warnings = [];
   worker = createWorker({
     ...{
       servers: ['http://one', 'http://two'],
       key: 'key',
       slots: 1,
-      log: silentLog,
+      log: { ...silentLog, warn: (_facts: object, message: string) => void warnings.push(message) },
       endWhenKeyRefused: true,
     },
     internals: { clock, random: new SeededRandom(1), dial },
@@ -114,4 +116,26 @@ test('a goodbye on its newest stream that tells it not to dial again ends it', a
   served[1]!.answer({ goodbye: LATER });
   await turns();
   expect(outcome).toBeInstanceOf(WorkerRefused);
+});
+
+test("how many outcomes wait to be recorded is the server's to bound: the worker does not say that it starts no runs", async () => {
+  const server = served.at(-1)!;
+  server.answer({ welcome: { protocol: 1, workerId: 'w', beatMs: 3_000, trustMs: 12_000 } });
+  await turns();
+  const column = <Value>(of: (i: number) => Value) => Array.from({ length: 1_100 }, (_, i) => of(i));
+  server.answer({
+    assigns: [
+      {
+        ...{ leaseId: 'lease', runIds: column((i) => `run-${i}`), jobIds: column((i) => `job-${i}`) },
+        ...{ epochs: column(() => 1), attempts: column(() => 1), scheduledAtMs: column(() => 0n) },
+        ...{ timeoutMs: column(() => 60_000), handlers: column(() => 'quick'), payloads: column(() => '{}') },
+      },
+    ],
+  });
+  await turns();
+  const told = server.heard.flatMap(({ ended }) => ended.flatMap(({ positions }) => positions));
+  expect(told).toHaveLength(1_100);
+  expect(warnings).not.toContainEqual(expect.stringContaining('no more runs are started'));
+  server.answer({ settled: [{ leaseId: 'lease', positions: told, verdicts: told.map(() => 0) }] });
+  await turns();
 });

@@ -7,6 +7,7 @@ import type { ClaimedBatch, LeaseId, RunId } from '@carillon/domain';
 import { type Clock, type Log, type Random, sleep } from '@carillon/foundation';
 import {
   batchOf,
+  CapacitySchema,
   type Goodbye,
   HandlerOfferSchema,
   HeldRunsSchema,
@@ -82,6 +83,8 @@ const HANDED_OUT_MAX = 10_000;
 
 export class RemoteHome implements WorkerHome {
   readonly channel: RemoteChannel;
+  /** The server counts what it has assigned and not recorded. */
+  readonly heedsUnrecordedLeft = false;
   readonly #options: RemoteHomeOptions;
   readonly #bootId: string;
   #worker!: HomeWorker;
@@ -170,7 +173,7 @@ export class RemoteHome implements WorkerHome {
   takeNoMore(): void {
     this.#isDraining = true;
     this.#stream?.frames.put(URGENCY.life, 0, (frame) => {
-      frame.offer = create(OfferSchema, { slots: this.#worker.slotsMax, draining: true });
+      frame.capacity = create(CapacitySchema, { draining: true });
     });
   }
 
@@ -231,8 +234,6 @@ export class RemoteHome implements WorkerHome {
       frame.hello = create(HelloSchema, {
         ...{ protocol: PROTOCOL, workerId, session, name, language, version, executing },
         bootId: this.#bootId,
-        heldLeases: [...this.#worker.heldLeases()],
-        namesHeldRuns: true,
         heldRuns: Array.from(this.#worker.heldRuns(), ([leaseId, positions]) =>
           create(HeldRunsSchema, { leaseId, positions: [...positions] }),
         ),
@@ -300,7 +301,6 @@ export class RemoteHome implements WorkerHome {
     for (const { sequence, error } of checkpointAnswers) this.channel.answered(sequence, error);
     for (const each of frame.resultPartAnswers) this.channel.results.answered(each.sequence, each);
     for (const { bytes } of outputsTaken) this.channel.taken(Number(bytes));
-    if (frame.drain) this.#worker.drain(frame.drain.withinMs, frame.drain.reason);
     if (frame.goodbye) this.#goodbye(frame.goodbye);
   }
 

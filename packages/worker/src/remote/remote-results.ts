@@ -3,7 +3,14 @@
  * way at a time, so that neither side holds more. Another stream may lead to another server: there the result begins anew.
  */
 import { create } from '@bufbuild/protobuf';
-import { type FrameQueue, ResultPartSchema, type SessionRequest, URGENCY } from '../protocol/index.ts';
+import {
+  type FrameQueue,
+  RESULT_PART_BYTES_MAX,
+  ResultPartSchema,
+  RUN_BYTES,
+  type SessionRequest,
+  URGENCY,
+} from '../protocol/index.ts';
 import type { HeldRun, LargeResults } from '../run-channel.ts';
 
 interface PendingResult {
@@ -12,9 +19,6 @@ interface PendingResult {
   readonly stored: PromiseWithResolvers<string>;
   offset: number;
 }
-
-const PART_BYTES = 256 * 1_024;
-const RUN_BYTES = 120;
 
 export class RemoteResults implements LargeResults {
   #frames: FrameQueue<SessionRequest> | undefined;
@@ -51,7 +55,7 @@ export class RemoteResults implements LargeResults {
     const [first] = this.#pending;
     // To a part that was sent on an earlier stream.
     if (!first || sequence !== this.#sequence) return;
-    first.offset += PART_BYTES;
+    first.offset += RESULT_PART_BYTES_MAX;
     if (error === '' && first.offset < first.bytes.length) {
       this.#send();
       return;
@@ -74,7 +78,7 @@ export class RemoteResults implements LargeResults {
     }
     this.#sequence += 1;
     const { leaseId, position, epoch } = first.run;
-    const bytes = first.bytes.subarray(first.offset, first.offset + PART_BYTES);
+    const bytes = first.bytes.subarray(first.offset, first.offset + RESULT_PART_BYTES_MAX);
     const part = create(ResultPartSchema, {
       ...{ sequence: this.#sequence, leaseId, position, epoch, offset: BigInt(first.offset), bytes },
       bytesTotal: BigInt(first.bytes.length),

@@ -8,7 +8,7 @@ import {
   SessionRequestSchema,
   type Settled,
   URGENCY,
-  Verdict,
+  verdictOf,
   type Welcome,
 } from '../protocol/index.ts';
 import type { ReportAnswer, RunReport } from '../runtime/worker-home.ts';
@@ -88,7 +88,7 @@ export class SessionStream {
       if (!told) continue;
       ofLease.delete(position);
       const { group, index } = told;
-      group.answers[index] = VERDICTS[verdicts[i] ?? Verdict.UNSPECIFIED] ?? 'settled';
+      group.answers[index] = verdictOf(verdicts[i]);
       group.left -= 1;
       if (group.left === 0) group.settled.resolve(group.answers);
     }
@@ -112,9 +112,3 @@ export class SessionStream {
     }
   }
 }
-
-const VERDICTS: Record<Verdict, ReportAnswer> = {
-  [Verdict.UNSPECIFIED]: 'settled',
-  [Verdict.CANCELLED]: 'cancelled',
-  [Verdict.STALE]: 'stale',
-};

@@ -9,6 +9,11 @@ import type { Clock, Log } from '@carillon/foundation';
 const UNRECORDED_MAX_LEAST = 1_000;
 const UNRECORDED_MAX_PER_SLOT = 2;
 
+/** How many runs a worker with so many slots has at most that execute or whose outcome is not recorded, wherever it runs. */
+export function unrecordedMax(slots: number): number {
+  return Math.max(UNRECORDED_MAX_LEAST, UNRECORDED_MAX_PER_SLOT * slots);
+}
+
 export interface UnrecordedCounts {
   readonly runningCount: number;
   readonly unrecordedCount: number;
@@ -27,7 +32,7 @@ export class UnrecordedBound {
   constructor({ slots, clock, log }: { slots: number; clock: Pick<Clock, 'monotonic'>; log: Log }) {
     this.#clock = clock;
     this.#log = log;
-    this.#max = Math.max(UNRECORDED_MAX_LEAST, UNRECORDED_MAX_PER_SLOT * slots);
+    this.#max = unrecordedMax(slots);
     this.#overBelow = (this.#max - slots) / 2;
   }
 

@@ -65,6 +65,8 @@ export interface Heard {
 export interface WorkerHome extends ReportTaker {
   /** Keeps what runs say. */
   readonly channel: RunChannel;
+  /** It gives no run while `unrecordedLeft` of the worker is 0. Else it counts by itself what is not recorded. */
+  readonly heedsUnrecordedLeft: boolean;
   /** From now on the home may call the worker, whose id may change. leaving: aborted when nothing is left to tell. */
   open(worker: HomeWorker, leaving: AbortSignal): void;
   /** The worker has begun to beat: what else it must learn is looked up from now on. */
@@ -115,6 +117,4 @@ export interface HomeWorker {
   stopUnknown(leases: readonly LeaseId[]): number;
   /** The way to the home was lost, and may be found again. */
   beatSoon(): void;
-  /** Takes nothing more, and leaves within this time. */
-  drain(withinMs: number, reason: string): void;
 }

@@ -3,7 +3,15 @@
  * the silence period it stops its runs itself, before another worker is given them (hazard 14).
  */
 import { type ClaimedBatch, type LeaseId, RUN_ERRORS, type RunId, type WorkerId } from '@carillon/domain';
-import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
+import {
+  type Clock,
+  type Log,
+  Loop,
+  type Random,
+  type Service,
+  silentLog,
+  sleep,
+} from '@carillon/foundation';
 import { ExecutionEngine } from '../execution-engine.ts';
 import type { Handler } from '../handler.ts';
 import { WorkerTrust } from '../worker-trust.ts';
@@ -22,8 +30,6 @@ export interface WorkerRuntimeOptions {
   readonly slots: number;
   /** How long stop() waits for runs to end by themselves. */
   readonly drainMs: number;
-  /** The home wants the worker to leave. */
-  readonly onDrain?: (withinMs: number, reason: string) => void;
 }
 
 /** A little longer than the engine waits for handlers that do not stop. */
@@ -63,7 +69,10 @@ export class WorkerRuntime implements Service, HomeWorker {
         home.changed();
       },
     });
-    this.#bound = new UnrecordedBound(options);
+    this.#bound = new UnrecordedBound({
+      ...options,
+      log: home.heedsUnrecordedLeft ? options.log : silentLog,
+    });
     this.#trust = new WorkerTrust(clock);
     this.#engine = new ExecutionEngine({
       handlers,
@@ -174,10 +183,6 @@ export class WorkerRuntime implements Service, HomeWorker {
 
   beatSoon(): void {
     this.#loop.wake();
-  }
-
-  drain(withinMs: number, reason: string): void {
-    this.#options.onDrain?.(withinMs, reason);
   }
 
   /** One beat and nothing else, since trust rests on it: nothing slow may delay it. */

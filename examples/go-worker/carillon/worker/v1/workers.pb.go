@@ -19,7 +19,8 @@
 // 4. An end is sent until it is answered in `settled`, also on the next stream.
 // 5. A run that is named in `cancels` stops, and ends as CANCELLED even if its work was done. A run that is not held is ignored.
 // 6. What runs longer than its time limit is stopped and ends as TIMED_OUT.
-// 7. On `drain` the worker finishes what it runs, within the given time, gives back the rest as RETURNED, and ends the stream.
+// 7. A worker that leaves says so in `capacity`, finishes what it runs or gives it back as RETURNED, and ends its side of the stream
+//    when its ends are answered.
 // 8. Only the newest stream of a worker counts: what an older one still says is dropped, its goodbye included.
 //
 // Fields are only added, numbers are never used again, and unknown fields are ignored. Frames hold at most 4 MiB.
@@ -219,8 +220,8 @@ type SessionRequest struct {
 	Hello *Hello `protobuf:"bytes,1,opt,name=hello,proto3" json:"hello,omitempty"`
 	// I am alive, and hold these leases.
 	Beat *Beat `protobuf:"bytes,2,opt,name=beat,proto3" json:"beat,omitempty"`
-	// What the worker offers from now on.
-	Offer *Offer `protobuf:"bytes,3,opt,name=offer,proto3" json:"offer,omitempty"`
+	// What the worker takes from now on.
+	Capacity *Capacity `protobuf:"bytes,3,opt,name=capacity,proto3" json:"capacity,omitempty"`
 	// Runs that have been going on for a while (a quarter of a second), so that people see them.
 	Started []*Started `protobuf:"bytes,4,rep,name=started,proto3" json:"started,omitempty"`
 	// Runs that have ended.
@@ -235,7 +236,7 @@ type SessionRequest struct {
 	// the hello. A handler that does not stop keeps its slot, though its run has ended.
 	SlotsFreed uint64 `protobuf:"varint,9,opt,name=slots_freed,json=slotsFreed,proto3" json:"slots_freed,omitempty"`
 	// Parts of results that are too large for an outcome.
-	ResultParts   []*ResultPart `protobuf:"bytes,12,rep,name=result_parts,json=resultParts,proto3" json:"result_parts,omitempty"`
+	ResultParts   []*ResultPart `protobuf:"bytes,10,rep,name=result_parts,json=resultParts,proto3" json:"result_parts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -284,9 +285,9 @@ func (x *SessionRequest) GetBeat() *Beat {
 	return nil
 }
 
-func (x *SessionRequest) GetOffer() *Offer {
+func (x *SessionRequest) GetCapacity() *Capacity {
 	if x != nil {
-		return x.Offer
+		return x.Capacity
 	}
 	return nil
 }
@@ -349,7 +350,7 @@ type SessionResponse struct {
 	BeatAnswer *BeatAnswer `protobuf:"bytes,2,opt,name=beat_answer,json=beatAnswer,proto3" json:"beat_answer,omitempty"`
 	// Runs to start.
 	Assigns []*Assign `protobuf:"bytes,3,rep,name=assigns,proto3" json:"assigns,omitempty"`
-	// Runs to stop. Named again with every answer to a beat, until they have ended.
+	// Runs to stop. Named again about as often as the worker beats, until they have ended.
 	Cancels []*Cancel `protobuf:"bytes,4,rep,name=cancels,proto3" json:"cancels,omitempty"`
 	// Ends that are recorded, or refused for good.
 	Settled []*Settled `protobuf:"bytes,5,rep,name=settled,proto3" json:"settled,omitempty"`
@@ -357,12 +358,10 @@ type SessionResponse struct {
 	CheckpointAnswers []*CheckpointAnswer `protobuf:"bytes,6,rep,name=checkpoint_answers,json=checkpointAnswers,proto3" json:"checkpoint_answers,omitempty"`
 	// How much of the output was taken.
 	OutputsTaken []*OutputTaken `protobuf:"bytes,7,rep,name=outputs_taken,json=outputsTaken,proto3" json:"outputs_taken,omitempty"`
-	// Take nothing more and leave.
-	Drain *Drain `protobuf:"bytes,8,opt,name=drain,proto3" json:"drain,omitempty"`
 	// The server ends the stream.
-	Goodbye *Goodbye `protobuf:"bytes,9,opt,name=goodbye,proto3" json:"goodbye,omitempty"`
+	Goodbye *Goodbye `protobuf:"bytes,8,opt,name=goodbye,proto3" json:"goodbye,omitempty"`
 	// What became of parts of results.
-	ResultPartAnswers []*ResultPartAnswer `protobuf:"bytes,12,rep,name=result_part_answers,json=resultPartAnswers,proto3" json:"result_part_answers,omitempty"`
+	ResultPartAnswers []*ResultPartAnswer `protobuf:"bytes,9,rep,name=result_part_answers,json=resultPartAnswers,proto3" json:"result_part_answers,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -446,13 +445,6 @@ func (x *SessionResponse) GetOutputsTaken() []*OutputTaken {
 	return nil
 }
 
-func (x *SessionResponse) GetDrain() *Drain {
-	if x != nil {
-		return x.Drain
-	}
-	return nil
-}
-
 func (x *SessionResponse) GetGoodbye() *Goodbye {
 	if x != nil {
 		return x.Goodbye
@@ -484,20 +476,15 @@ type Hello struct {
 	Version string `protobuf:"bytes,6,opt,name=version,proto3" json:"version,omitempty"`
 	// What the worker offers.
 	Offer *Offer `protobuf:"bytes,7,opt,name=offer,proto3" json:"offer,omitempty"`
-	// Leases with runs that the worker still executes or has to report.
-	HeldLeases []string `protobuf:"bytes,8,rep,name=held_leases,json=heldLeases,proto3" json:"held_leases,omitempty"`
+	// The runs that the worker still executes or has to report, of every lease that has any. What such a lease has beside them never
+	// arrived, as when the stream broke between two messages of it, and is given to others.
+	HeldRuns []*HeldRuns `protobuf:"bytes,8,rep,name=held_runs,json=heldRuns,proto3" json:"held_runs,omitempty"`
 	// How many of its slots are in use.
 	Executing uint32 `protobuf:"varint,9,opt,name=executing,proto3" json:"executing,omitempty"`
 	// A UUID of this process: one id used by two processes is refused to the second while the first is alive.
 	BootId string `protobuf:"bytes,10,opt,name=boot_id,json=bootId,proto3" json:"boot_id,omitempty"`
-	// The runs that the worker still executes or has to report, of every lease in `held_leases`. What a lease has beside them never
-	// arrived, and is given to others.
-	HeldRuns []*HeldRuns `protobuf:"bytes,11,rep,name=held_runs,json=heldRuns,proto3" json:"held_runs,omitempty"`
-	// `held_runs` is filled in. Only such a worker is sent a lease in several messages: of one that is cut between them, what has not
-	// arrived is missing in the next hello.
-	NamesHeldRuns bool `protobuf:"varint,12,opt,name=names_held_runs,json=namesHeldRuns,proto3" json:"names_held_runs,omitempty"`
 	// Somebody had asked the worker to drain under its former id: what the last answer said in `draining`.
-	AskedToDrain  bool `protobuf:"varint,13,opt,name=asked_to_drain,json=askedToDrain,proto3" json:"asked_to_drain,omitempty"`
+	AskedToDrain  bool `protobuf:"varint,11,opt,name=asked_to_drain,json=askedToDrain,proto3" json:"asked_to_drain,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -581,9 +568,9 @@ func (x *Hello) GetOffer() *Offer {
 	return nil
 }
 
-func (x *Hello) GetHeldLeases() []string {
+func (x *Hello) GetHeldRuns() []*HeldRuns {
 	if x != nil {
-		return x.HeldLeases
+		return x.HeldRuns
 	}
 	return nil
 }
@@ -600,20 +587,6 @@ func (x *Hello) GetBootId() string {
 		return x.BootId
 	}
 	return ""
-}
-
-func (x *Hello) GetHeldRuns() []*HeldRuns {
-	if x != nil {
-		return x.HeldRuns
-	}
-	return nil
-}
-
-func (x *Hello) GetNamesHeldRuns() bool {
-	if x != nil {
-		return x.NamesHeldRuns
-	}
-	return false
 }
 
 func (x *Hello) GetAskedToDrain() bool {
@@ -678,16 +651,16 @@ func (x *HeldRuns) GetPositions() []uint32 {
 	return nil
 }
 
-// What a worker can do.
+// What a worker offers, for as long as its stream lasts.
 type Offer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How many runs it executes at a time.
 	Slots uint32 `protobuf:"varint,1,opt,name=slots,proto3" json:"slots,omitempty"`
 	// What it runs.
 	Handlers []*HandlerOffer `protobuf:"bytes,2,rep,name=handlers,proto3" json:"handlers,omitempty"`
-	// For people and for placement.
+	// For people: they do not decide which runs the worker is given.
 	Labels map[string]string `protobuf:"bytes,3,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// It takes nothing more.
+	// As in `Capacity`.
 	Draining      bool `protobuf:"varint,4,opt,name=draining,proto3" json:"draining,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -751,6 +724,61 @@ func (x *Offer) GetDraining() bool {
 	return false
 }
 
+// How much a worker takes from now on.
+type Capacity struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many runs it executes at a time: not more than it said before. 0: as many as before.
+	Slots uint32 `protobuf:"varint,1,opt,name=slots,proto3" json:"slots,omitempty"`
+	// It takes nothing more, and leaves when it has nothing left.
+	Draining      bool `protobuf:"varint,2,opt,name=draining,proto3" json:"draining,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Capacity) Reset() {
+	*x = Capacity{}
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Capacity) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Capacity) ProtoMessage() {}
+
+func (x *Capacity) ProtoReflect() protoreflect.Message {
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Capacity.ProtoReflect.Descriptor instead.
+func (*Capacity) Descriptor() ([]byte, []int) {
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Capacity) GetSlots() uint32 {
+	if x != nil {
+		return x.Slots
+	}
+	return 0
+}
+
+func (x *Capacity) GetDraining() bool {
+	if x != nil {
+		return x.Draining
+	}
+	return false
+}
+
 // One handler of a worker.
 type HandlerOffer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -764,7 +792,7 @@ type HandlerOffer struct {
 
 func (x *HandlerOffer) Reset() {
 	*x = HandlerOffer{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[5]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -776,7 +804,7 @@ func (x *HandlerOffer) String() string {
 func (*HandlerOffer) ProtoMessage() {}
 
 func (x *HandlerOffer) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[5]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -789,7 +817,7 @@ func (x *HandlerOffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HandlerOffer.ProtoReflect.Descriptor instead.
 func (*HandlerOffer) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{5}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *HandlerOffer) GetName() string {
@@ -831,7 +859,7 @@ type Welcome struct {
 
 func (x *Welcome) Reset() {
 	*x = Welcome{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[6]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -843,7 +871,7 @@ func (x *Welcome) String() string {
 func (*Welcome) ProtoMessage() {}
 
 func (x *Welcome) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[6]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -856,7 +884,7 @@ func (x *Welcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Welcome.ProtoReflect.Descriptor instead.
 func (*Welcome) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{6}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Welcome) GetProtocol() uint32 {
@@ -930,7 +958,7 @@ type Beat struct {
 
 func (x *Beat) Reset() {
 	*x = Beat{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[7]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -942,7 +970,7 @@ func (x *Beat) String() string {
 func (*Beat) ProtoMessage() {}
 
 func (x *Beat) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[7]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -955,7 +983,7 @@ func (x *Beat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Beat.ProtoReflect.Descriptor instead.
 func (*Beat) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{7}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Beat) GetSequence() uint32 {
@@ -996,7 +1024,7 @@ type BeatAnswer struct {
 
 func (x *BeatAnswer) Reset() {
 	*x = BeatAnswer{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[8]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1008,7 +1036,7 @@ func (x *BeatAnswer) String() string {
 func (*BeatAnswer) ProtoMessage() {}
 
 func (x *BeatAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[8]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1021,7 +1049,7 @@ func (x *BeatAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeatAnswer.ProtoReflect.Descriptor instead.
 func (*BeatAnswer) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{8}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *BeatAnswer) GetSequence() uint32 {
@@ -1086,7 +1114,7 @@ type Assign struct {
 
 func (x *Assign) Reset() {
 	*x = Assign{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[9]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1098,7 +1126,7 @@ func (x *Assign) String() string {
 func (*Assign) ProtoMessage() {}
 
 func (x *Assign) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[9]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1111,7 +1139,7 @@ func (x *Assign) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Assign.ProtoReflect.Descriptor instead.
 func (*Assign) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{9}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Assign) GetLeaseId() string {
@@ -1218,7 +1246,7 @@ type Extra struct {
 
 func (x *Extra) Reset() {
 	*x = Extra{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[10]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1230,7 +1258,7 @@ func (x *Extra) String() string {
 func (*Extra) ProtoMessage() {}
 
 func (x *Extra) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[10]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1243,7 +1271,7 @@ func (x *Extra) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Extra.ProtoReflect.Descriptor instead.
 func (*Extra) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{10}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Extra) GetPosition() uint32 {
@@ -1298,7 +1326,7 @@ type Started struct {
 
 func (x *Started) Reset() {
 	*x = Started{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[11]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1310,7 +1338,7 @@ func (x *Started) String() string {
 func (*Started) ProtoMessage() {}
 
 func (x *Started) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[11]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1323,7 +1351,7 @@ func (x *Started) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Started.ProtoReflect.Descriptor instead.
 func (*Started) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{11}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Started) GetLeaseId() string {
@@ -1375,7 +1403,7 @@ type Ended struct {
 
 func (x *Ended) Reset() {
 	*x = Ended{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[12]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1387,7 +1415,7 @@ func (x *Ended) String() string {
 func (*Ended) ProtoMessage() {}
 
 func (x *Ended) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[12]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1400,7 +1428,7 @@ func (x *Ended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ended.ProtoReflect.Descriptor instead.
 func (*Ended) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{12}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Ended) GetLeaseId() string {
@@ -1470,7 +1498,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[13]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1482,7 +1510,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[13]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1495,7 +1523,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{13}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Outcome) GetPosition() uint32 {
@@ -1569,7 +1597,7 @@ type Settled struct {
 
 func (x *Settled) Reset() {
 	*x = Settled{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[14]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1581,7 +1609,7 @@ func (x *Settled) String() string {
 func (*Settled) ProtoMessage() {}
 
 func (x *Settled) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[14]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1594,7 +1622,7 @@ func (x *Settled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settled.ProtoReflect.Descriptor instead.
 func (*Settled) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{14}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Settled) GetLeaseId() string {
@@ -1629,7 +1657,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[15]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1641,7 +1669,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[15]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1654,7 +1682,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{15}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Cancel) GetRunId() string {
@@ -1684,7 +1712,7 @@ type Checkpoint struct {
 
 func (x *Checkpoint) Reset() {
 	*x = Checkpoint{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[16]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1696,7 +1724,7 @@ func (x *Checkpoint) String() string {
 func (*Checkpoint) ProtoMessage() {}
 
 func (x *Checkpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[16]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1709,7 +1737,7 @@ func (x *Checkpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Checkpoint.ProtoReflect.Descriptor instead.
 func (*Checkpoint) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{16}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Checkpoint) GetSequence() uint32 {
@@ -1760,7 +1788,7 @@ type CheckpointAnswer struct {
 
 func (x *CheckpointAnswer) Reset() {
 	*x = CheckpointAnswer{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[17]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1772,7 +1800,7 @@ func (x *CheckpointAnswer) String() string {
 func (*CheckpointAnswer) ProtoMessage() {}
 
 func (x *CheckpointAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[17]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1785,7 +1813,7 @@ func (x *CheckpointAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointAnswer.ProtoReflect.Descriptor instead.
 func (*CheckpointAnswer) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{17}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CheckpointAnswer) GetSequence() uint32 {
@@ -1826,7 +1854,7 @@ type ResultPart struct {
 
 func (x *ResultPart) Reset() {
 	*x = ResultPart{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[18]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1838,7 +1866,7 @@ func (x *ResultPart) String() string {
 func (*ResultPart) ProtoMessage() {}
 
 func (x *ResultPart) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[18]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1851,7 +1879,7 @@ func (x *ResultPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultPart.ProtoReflect.Descriptor instead.
 func (*ResultPart) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{18}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ResultPart) GetSequence() uint32 {
@@ -1918,7 +1946,7 @@ type ResultPartAnswer struct {
 
 func (x *ResultPartAnswer) Reset() {
 	*x = ResultPartAnswer{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[19]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1930,7 +1958,7 @@ func (x *ResultPartAnswer) String() string {
 func (*ResultPartAnswer) ProtoMessage() {}
 
 func (x *ResultPartAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[19]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1943,7 +1971,7 @@ func (x *ResultPartAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultPartAnswer.ProtoReflect.Descriptor instead.
 func (*ResultPartAnswer) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{19}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ResultPartAnswer) GetSequence() uint32 {
@@ -1988,7 +2016,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[20]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2000,7 +2028,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[20]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2013,7 +2041,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{20}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Output) GetLeaseId() string {
@@ -2069,7 +2097,7 @@ type OutputTaken struct {
 
 func (x *OutputTaken) Reset() {
 	*x = OutputTaken{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[21]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2081,7 +2109,7 @@ func (x *OutputTaken) String() string {
 func (*OutputTaken) ProtoMessage() {}
 
 func (x *OutputTaken) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[21]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2094,7 +2122,7 @@ func (x *OutputTaken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputTaken.ProtoReflect.Descriptor instead.
 func (*OutputTaken) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{21}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *OutputTaken) GetBytes() uint64 {
@@ -2123,7 +2151,7 @@ type RunProgress struct {
 
 func (x *RunProgress) Reset() {
 	*x = RunProgress{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[22]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2135,7 +2163,7 @@ func (x *RunProgress) String() string {
 func (*RunProgress) ProtoMessage() {}
 
 func (x *RunProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[22]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2148,7 +2176,7 @@ func (x *RunProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunProgress.ProtoReflect.Descriptor instead.
 func (*RunProgress) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{22}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RunProgress) GetLeaseId() string {
@@ -2182,61 +2210,6 @@ func (x *RunProgress) GetPercent() float64 {
 func (x *RunProgress) GetMessage() string {
 	if x != nil {
 		return x.Message
-	}
-	return ""
-}
-
-// Take nothing more and leave.
-type Drain struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// What has not ended by then is given back.
-	WithinMs uint32 `protobuf:"varint,1,opt,name=within_ms,json=withinMs,proto3" json:"within_ms,omitempty"`
-	// Why, for the log.
-	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Drain) Reset() {
-	*x = Drain{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[23]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Drain) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Drain) ProtoMessage() {}
-
-func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[23]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Drain.ProtoReflect.Descriptor instead.
-func (*Drain) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{23}
-}
-
-func (x *Drain) GetWithinMs() uint32 {
-	if x != nil {
-		return x.WithinMs
-	}
-	return 0
-}
-
-func (x *Drain) GetReason() string {
-	if x != nil {
-		return x.Reason
 	}
 	return ""
 }
@@ -2309,11 +2282,11 @@ var File_carillon_worker_v1_workers_proto protoreflect.FileDescriptor
 
 const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\n" +
-	" carillon/worker/v1/workers.proto\x12\x12carillon.worker.v1\"\xa1\x04\n" +
+	" carillon/worker/v1/workers.proto\x12\x12carillon.worker.v1\"\xaa\x04\n" +
 	"\x0eSessionRequest\x12/\n" +
 	"\x05hello\x18\x01 \x01(\v2\x19.carillon.worker.v1.HelloR\x05hello\x12,\n" +
-	"\x04beat\x18\x02 \x01(\v2\x18.carillon.worker.v1.BeatR\x04beat\x12/\n" +
-	"\x05offer\x18\x03 \x01(\v2\x19.carillon.worker.v1.OfferR\x05offer\x125\n" +
+	"\x04beat\x18\x02 \x01(\v2\x18.carillon.worker.v1.BeatR\x04beat\x128\n" +
+	"\bcapacity\x18\x03 \x01(\v2\x1c.carillon.worker.v1.CapacityR\bcapacity\x125\n" +
 	"\astarted\x18\x04 \x03(\v2\x1b.carillon.worker.v1.StartedR\astarted\x12/\n" +
 	"\x05ended\x18\x05 \x03(\v2\x19.carillon.worker.v1.EndedR\x05ended\x12@\n" +
 	"\vcheckpoints\x18\x06 \x03(\v2\x1e.carillon.worker.v1.CheckpointR\vcheckpoints\x124\n" +
@@ -2321,7 +2294,8 @@ const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\bprogress\x18\b \x03(\v2\x1f.carillon.worker.v1.RunProgressR\bprogress\x12\x1f\n" +
 	"\vslots_freed\x18\t \x01(\x04R\n" +
 	"slotsFreed\x12A\n" +
-	"\fresult_parts\x18\f \x03(\v2\x1e.carillon.worker.v1.ResultPartR\vresultParts\"\x85\x05\n" +
+	"\fresult_parts\x18\n" +
+	" \x03(\v2\x1e.carillon.worker.v1.ResultPartR\vresultParts\"\xd4\x04\n" +
 	"\x0fSessionResponse\x125\n" +
 	"\awelcome\x18\x01 \x01(\v2\x1b.carillon.worker.v1.WelcomeR\awelcome\x12?\n" +
 	"\vbeat_answer\x18\x02 \x01(\v2\x1e.carillon.worker.v1.BeatAnswerR\n" +
@@ -2330,10 +2304,9 @@ const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\acancels\x18\x04 \x03(\v2\x1a.carillon.worker.v1.CancelR\acancels\x125\n" +
 	"\asettled\x18\x05 \x03(\v2\x1b.carillon.worker.v1.SettledR\asettled\x12S\n" +
 	"\x12checkpoint_answers\x18\x06 \x03(\v2$.carillon.worker.v1.CheckpointAnswerR\x11checkpointAnswers\x12D\n" +
-	"\routputs_taken\x18\a \x03(\v2\x1f.carillon.worker.v1.OutputTakenR\foutputsTaken\x12/\n" +
-	"\x05drain\x18\b \x01(\v2\x19.carillon.worker.v1.DrainR\x05drain\x125\n" +
-	"\agoodbye\x18\t \x01(\v2\x1b.carillon.worker.v1.GoodbyeR\agoodbye\x12T\n" +
-	"\x13result_part_answers\x18\f \x03(\v2$.carillon.worker.v1.ResultPartAnswerR\x11resultPartAnswers\"\xb6\x03\n" +
+	"\routputs_taken\x18\a \x03(\v2\x1f.carillon.worker.v1.OutputTakenR\foutputsTaken\x125\n" +
+	"\agoodbye\x18\b \x01(\v2\x1b.carillon.worker.v1.GoodbyeR\agoodbye\x12T\n" +
+	"\x13result_part_answers\x18\t \x03(\v2$.carillon.worker.v1.ResultPartAnswerR\x11resultPartAnswers\"\xed\x02\n" +
 	"\x05Hello\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x1b\n" +
 	"\tworker_id\x18\x02 \x01(\tR\bworkerId\x12\x18\n" +
@@ -2341,15 +2314,12 @@ const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\x04name\x18\x04 \x01(\tR\x04name\x12\x1a\n" +
 	"\blanguage\x18\x05 \x01(\tR\blanguage\x12\x18\n" +
 	"\aversion\x18\x06 \x01(\tR\aversion\x12/\n" +
-	"\x05offer\x18\a \x01(\v2\x19.carillon.worker.v1.OfferR\x05offer\x12\x1f\n" +
-	"\vheld_leases\x18\b \x03(\tR\n" +
-	"heldLeases\x12\x1c\n" +
+	"\x05offer\x18\a \x01(\v2\x19.carillon.worker.v1.OfferR\x05offer\x129\n" +
+	"\theld_runs\x18\b \x03(\v2\x1c.carillon.worker.v1.HeldRunsR\bheldRuns\x12\x1c\n" +
 	"\texecuting\x18\t \x01(\rR\texecuting\x12\x17\n" +
 	"\aboot_id\x18\n" +
-	" \x01(\tR\x06bootId\x129\n" +
-	"\theld_runs\x18\v \x03(\v2\x1c.carillon.worker.v1.HeldRunsR\bheldRuns\x12&\n" +
-	"\x0fnames_held_runs\x18\f \x01(\bR\rnamesHeldRuns\x12$\n" +
-	"\x0easked_to_drain\x18\r \x01(\bR\faskedToDrain\"C\n" +
+	" \x01(\tR\x06bootId\x12$\n" +
+	"\x0easked_to_drain\x18\v \x01(\bR\faskedToDrain\"C\n" +
 	"\bHeldRuns\x12\x19\n" +
 	"\blease_id\x18\x01 \x01(\tR\aleaseId\x12\x1c\n" +
 	"\tpositions\x18\x02 \x03(\rR\tpositions\"\xf1\x01\n" +
@@ -2360,7 +2330,10 @@ const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\bdraining\x18\x04 \x01(\bR\bdraining\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"B\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"<\n" +
+	"\bCapacity\x12\x14\n" +
+	"\x05slots\x18\x01 \x01(\rR\x05slots\x12\x1a\n" +
+	"\bdraining\x18\x02 \x01(\bR\bdraining\"B\n" +
 	"\fHandlerOffer\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
 	"\n" +
@@ -2480,10 +2453,7 @@ const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\bposition\x18\x02 \x01(\rR\bposition\x12\x14\n" +
 	"\x05epoch\x18\x03 \x01(\rR\x05epoch\x12\x18\n" +
 	"\apercent\x18\x04 \x01(\x01R\apercent\x12\x18\n" +
-	"\amessage\x18\x05 \x01(\tR\amessage\"<\n" +
-	"\x05Drain\x12\x1b\n" +
-	"\twithin_ms\x18\x01 \x01(\rR\bwithinMs\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"[\n" +
+	"\amessage\x18\x05 \x01(\tR\amessage\"[\n" +
 	"\aGoodbye\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x1d\n" +
 	"\n" +
@@ -2530,66 +2500,65 @@ var file_carillon_worker_v1_workers_proto_goTypes = []any{
 	(*Hello)(nil),            // 5: carillon.worker.v1.Hello
 	(*HeldRuns)(nil),         // 6: carillon.worker.v1.HeldRuns
 	(*Offer)(nil),            // 7: carillon.worker.v1.Offer
-	(*HandlerOffer)(nil),     // 8: carillon.worker.v1.HandlerOffer
-	(*Welcome)(nil),          // 9: carillon.worker.v1.Welcome
-	(*Beat)(nil),             // 10: carillon.worker.v1.Beat
-	(*BeatAnswer)(nil),       // 11: carillon.worker.v1.BeatAnswer
-	(*Assign)(nil),           // 12: carillon.worker.v1.Assign
-	(*Extra)(nil),            // 13: carillon.worker.v1.Extra
-	(*Started)(nil),          // 14: carillon.worker.v1.Started
-	(*Ended)(nil),            // 15: carillon.worker.v1.Ended
-	(*Outcome)(nil),          // 16: carillon.worker.v1.Outcome
-	(*Settled)(nil),          // 17: carillon.worker.v1.Settled
-	(*Cancel)(nil),           // 18: carillon.worker.v1.Cancel
-	(*Checkpoint)(nil),       // 19: carillon.worker.v1.Checkpoint
-	(*CheckpointAnswer)(nil), // 20: carillon.worker.v1.CheckpointAnswer
-	(*ResultPart)(nil),       // 21: carillon.worker.v1.ResultPart
-	(*ResultPartAnswer)(nil), // 22: carillon.worker.v1.ResultPartAnswer
-	(*Output)(nil),           // 23: carillon.worker.v1.Output
-	(*OutputTaken)(nil),      // 24: carillon.worker.v1.OutputTaken
-	(*RunProgress)(nil),      // 25: carillon.worker.v1.RunProgress
-	(*Drain)(nil),            // 26: carillon.worker.v1.Drain
+	(*Capacity)(nil),         // 8: carillon.worker.v1.Capacity
+	(*HandlerOffer)(nil),     // 9: carillon.worker.v1.HandlerOffer
+	(*Welcome)(nil),          // 10: carillon.worker.v1.Welcome
+	(*Beat)(nil),             // 11: carillon.worker.v1.Beat
+	(*BeatAnswer)(nil),       // 12: carillon.worker.v1.BeatAnswer
+	(*Assign)(nil),           // 13: carillon.worker.v1.Assign
+	(*Extra)(nil),            // 14: carillon.worker.v1.Extra
+	(*Started)(nil),          // 15: carillon.worker.v1.Started
+	(*Ended)(nil),            // 16: carillon.worker.v1.Ended
+	(*Outcome)(nil),          // 17: carillon.worker.v1.Outcome
+	(*Settled)(nil),          // 18: carillon.worker.v1.Settled
+	(*Cancel)(nil),           // 19: carillon.worker.v1.Cancel
+	(*Checkpoint)(nil),       // 20: carillon.worker.v1.Checkpoint
+	(*CheckpointAnswer)(nil), // 21: carillon.worker.v1.CheckpointAnswer
+	(*ResultPart)(nil),       // 22: carillon.worker.v1.ResultPart
+	(*ResultPartAnswer)(nil), // 23: carillon.worker.v1.ResultPartAnswer
+	(*Output)(nil),           // 24: carillon.worker.v1.Output
+	(*OutputTaken)(nil),      // 25: carillon.worker.v1.OutputTaken
+	(*RunProgress)(nil),      // 26: carillon.worker.v1.RunProgress
 	(*Goodbye)(nil),          // 27: carillon.worker.v1.Goodbye
 	nil,                      // 28: carillon.worker.v1.Offer.LabelsEntry
 	nil,                      // 29: carillon.worker.v1.Extra.SignatureEntry
 }
 var file_carillon_worker_v1_workers_proto_depIdxs = []int32{
 	5,  // 0: carillon.worker.v1.SessionRequest.hello:type_name -> carillon.worker.v1.Hello
-	10, // 1: carillon.worker.v1.SessionRequest.beat:type_name -> carillon.worker.v1.Beat
-	7,  // 2: carillon.worker.v1.SessionRequest.offer:type_name -> carillon.worker.v1.Offer
-	14, // 3: carillon.worker.v1.SessionRequest.started:type_name -> carillon.worker.v1.Started
-	15, // 4: carillon.worker.v1.SessionRequest.ended:type_name -> carillon.worker.v1.Ended
-	19, // 5: carillon.worker.v1.SessionRequest.checkpoints:type_name -> carillon.worker.v1.Checkpoint
-	23, // 6: carillon.worker.v1.SessionRequest.outputs:type_name -> carillon.worker.v1.Output
-	25, // 7: carillon.worker.v1.SessionRequest.progress:type_name -> carillon.worker.v1.RunProgress
-	21, // 8: carillon.worker.v1.SessionRequest.result_parts:type_name -> carillon.worker.v1.ResultPart
-	9,  // 9: carillon.worker.v1.SessionResponse.welcome:type_name -> carillon.worker.v1.Welcome
-	11, // 10: carillon.worker.v1.SessionResponse.beat_answer:type_name -> carillon.worker.v1.BeatAnswer
-	12, // 11: carillon.worker.v1.SessionResponse.assigns:type_name -> carillon.worker.v1.Assign
-	18, // 12: carillon.worker.v1.SessionResponse.cancels:type_name -> carillon.worker.v1.Cancel
-	17, // 13: carillon.worker.v1.SessionResponse.settled:type_name -> carillon.worker.v1.Settled
-	20, // 14: carillon.worker.v1.SessionResponse.checkpoint_answers:type_name -> carillon.worker.v1.CheckpointAnswer
-	24, // 15: carillon.worker.v1.SessionResponse.outputs_taken:type_name -> carillon.worker.v1.OutputTaken
-	26, // 16: carillon.worker.v1.SessionResponse.drain:type_name -> carillon.worker.v1.Drain
-	27, // 17: carillon.worker.v1.SessionResponse.goodbye:type_name -> carillon.worker.v1.Goodbye
-	22, // 18: carillon.worker.v1.SessionResponse.result_part_answers:type_name -> carillon.worker.v1.ResultPartAnswer
-	7,  // 19: carillon.worker.v1.Hello.offer:type_name -> carillon.worker.v1.Offer
-	6,  // 20: carillon.worker.v1.Hello.held_runs:type_name -> carillon.worker.v1.HeldRuns
-	8,  // 21: carillon.worker.v1.Offer.handlers:type_name -> carillon.worker.v1.HandlerOffer
-	28, // 22: carillon.worker.v1.Offer.labels:type_name -> carillon.worker.v1.Offer.LabelsEntry
-	13, // 23: carillon.worker.v1.Assign.extras:type_name -> carillon.worker.v1.Extra
-	29, // 24: carillon.worker.v1.Extra.signature:type_name -> carillon.worker.v1.Extra.SignatureEntry
-	16, // 25: carillon.worker.v1.Ended.outcomes:type_name -> carillon.worker.v1.Outcome
-	0,  // 26: carillon.worker.v1.Outcome.kind:type_name -> carillon.worker.v1.OutcomeKind
-	1,  // 27: carillon.worker.v1.Settled.verdicts:type_name -> carillon.worker.v1.Verdict
-	2,  // 28: carillon.worker.v1.Output.stream:type_name -> carillon.worker.v1.OutputStream
-	3,  // 29: carillon.worker.v1.WorkerService.Session:input_type -> carillon.worker.v1.SessionRequest
-	4,  // 30: carillon.worker.v1.WorkerService.Session:output_type -> carillon.worker.v1.SessionResponse
-	30, // [30:31] is the sub-list for method output_type
-	29, // [29:30] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	11, // 1: carillon.worker.v1.SessionRequest.beat:type_name -> carillon.worker.v1.Beat
+	8,  // 2: carillon.worker.v1.SessionRequest.capacity:type_name -> carillon.worker.v1.Capacity
+	15, // 3: carillon.worker.v1.SessionRequest.started:type_name -> carillon.worker.v1.Started
+	16, // 4: carillon.worker.v1.SessionRequest.ended:type_name -> carillon.worker.v1.Ended
+	20, // 5: carillon.worker.v1.SessionRequest.checkpoints:type_name -> carillon.worker.v1.Checkpoint
+	24, // 6: carillon.worker.v1.SessionRequest.outputs:type_name -> carillon.worker.v1.Output
+	26, // 7: carillon.worker.v1.SessionRequest.progress:type_name -> carillon.worker.v1.RunProgress
+	22, // 8: carillon.worker.v1.SessionRequest.result_parts:type_name -> carillon.worker.v1.ResultPart
+	10, // 9: carillon.worker.v1.SessionResponse.welcome:type_name -> carillon.worker.v1.Welcome
+	12, // 10: carillon.worker.v1.SessionResponse.beat_answer:type_name -> carillon.worker.v1.BeatAnswer
+	13, // 11: carillon.worker.v1.SessionResponse.assigns:type_name -> carillon.worker.v1.Assign
+	19, // 12: carillon.worker.v1.SessionResponse.cancels:type_name -> carillon.worker.v1.Cancel
+	18, // 13: carillon.worker.v1.SessionResponse.settled:type_name -> carillon.worker.v1.Settled
+	21, // 14: carillon.worker.v1.SessionResponse.checkpoint_answers:type_name -> carillon.worker.v1.CheckpointAnswer
+	25, // 15: carillon.worker.v1.SessionResponse.outputs_taken:type_name -> carillon.worker.v1.OutputTaken
+	27, // 16: carillon.worker.v1.SessionResponse.goodbye:type_name -> carillon.worker.v1.Goodbye
+	23, // 17: carillon.worker.v1.SessionResponse.result_part_answers:type_name -> carillon.worker.v1.ResultPartAnswer
+	7,  // 18: carillon.worker.v1.Hello.offer:type_name -> carillon.worker.v1.Offer
+	6,  // 19: carillon.worker.v1.Hello.held_runs:type_name -> carillon.worker.v1.HeldRuns
+	9,  // 20: carillon.worker.v1.Offer.handlers:type_name -> carillon.worker.v1.HandlerOffer
+	28, // 21: carillon.worker.v1.Offer.labels:type_name -> carillon.worker.v1.Offer.LabelsEntry
+	14, // 22: carillon.worker.v1.Assign.extras:type_name -> carillon.worker.v1.Extra
+	29, // 23: carillon.worker.v1.Extra.signature:type_name -> carillon.worker.v1.Extra.SignatureEntry
+	17, // 24: carillon.worker.v1.Ended.outcomes:type_name -> carillon.worker.v1.Outcome
+	0,  // 25: carillon.worker.v1.Outcome.kind:type_name -> carillon.worker.v1.OutcomeKind
+	1,  // 26: carillon.worker.v1.Settled.verdicts:type_name -> carillon.worker.v1.Verdict
+	2,  // 27: carillon.worker.v1.Output.stream:type_name -> carillon.worker.v1.OutputStream
+	3,  // 28: carillon.worker.v1.WorkerService.Session:input_type -> carillon.worker.v1.SessionRequest
+	4,  // 29: carillon.worker.v1.WorkerService.Session:output_type -> carillon.worker.v1.SessionResponse
+	29, // [29:30] is the sub-list for method output_type
+	28, // [28:29] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_carillon_worker_v1_workers_proto_init() }
@@ -2597,7 +2566,7 @@ func file_carillon_worker_v1_workers_proto_init() {
 	if File_carillon_worker_v1_workers_proto != nil {
 		return
 	}
-	file_carillon_worker_v1_workers_proto_msgTypes[13].OneofWrappers = []any{}
+	file_carillon_worker_v1_workers_proto_msgTypes[14].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -64,7 +64,7 @@ export function runLogOperationsOf(context: ApiContext): Operation[] {
         range: { description: 'A part of the text.', example: 'bytes=0-1023' },
         'last-event-id': {
           description: 'Of a stream: the id of the last message you saw.',
-          example: '1:2048',
+          example: '1:0:2048',
         },
       },
       answers: {

@@ -2,7 +2,7 @@ import { type JobId, PRIORITIES, type RunId } from '@carillon/domain';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Signals } from '../signal-bus.ts';
-import { NOTIFICATIONS_MAX, PAYLOAD_BYTES_MAX, packSignals, unpackSignals } from './signal-format.ts';
+import { NOTIFICATIONS_MAX, NOTIFY_BYTES_MAX, packSignals, unpackSignals } from './signal-format.ts';
 import type { SignalBatch } from './waiting-signals.ts';
 
 const SENDER = 'sender-id_09';
@@ -65,7 +65,7 @@ describe('payloads', () => {
         const payloads = packSignals(batch, { sender: SENDER });
         expect(payloads.length).toBeLessThanOrEqual(NOTIFICATIONS_MAX);
         for (const payload of payloads) {
-          expect(Buffer.byteLength(payload)).toBeLessThanOrEqual(PAYLOAD_BYTES_MAX);
+          expect(Buffer.byteLength(payload)).toBeLessThanOrEqual(NOTIFY_BYTES_MAX);
           expect(unpackSignals(payload)?.sender).toBe(SENDER);
         }
         const heard = hear(payloads);

@@ -11,9 +11,9 @@ import type { SignalBatch } from './waiting-signals.ts';
 /** Of one flush: about 5,800 ids, or as many lanes. */
 export const NOTIFICATIONS_MAX = 16;
 /** PostgreSQL takes 7,999 bytes. */
-export const PAYLOAD_BYTES_MAX = 7_999;
+export const NOTIFY_BYTES_MAX = 7_999;
 /** Room is kept for the "any" sections, two bytes each, of the six kinds that have one. */
-const FULL_BYTES = PAYLOAD_BYTES_MAX - 6 * 2;
+const FULL_BYTES = NOTIFY_BYTES_MAX - 6 * 2;
 const HEAD = /^1[\w-]{12}$/;
 const ID_LETTERS = 22;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

@@ -1,5 +1,5 @@
 /** Lists runs across jobs in memory, from the three tables that a run can be in. */
-import type { Job, RunStatus } from '@carillon/domain';
+import { isFinal, type Job } from '@carillon/domain';
 import {
   asksFor,
   compareRunCursors,
@@ -87,8 +87,6 @@ function compareWaiting(a: WaitingCursor, b: WaitingCursor): number {
   return a.runId < b.runId ? 1 : a.runId > b.runId ? -1 : 0;
 }
 
-const ALIVE: readonly RunStatus[] = ['QUEUED', 'CLAIMED', 'RUNNING', 'CANCELLING'];
-
 const matches = matcher<{ view: RunView; job: Job | undefined }, RunFilter>({
   statuses: ({ view }, statuses) => asksFor(statuses, view.status),
   jobId: ({ view }, jobId) => view.jobId === jobId,
@@ -100,7 +98,7 @@ const matches = matcher<{ view: RunView; job: Job | undefined }, RunFilter>({
   workerId: ({ view }, workerId) => view.executorId === workerId,
   error: ({ view }, error) => view.error?.toLowerCase().includes(error.toLowerCase()) === true,
   sinceMs: ({ view }, sinceMs) => {
-    if (ALIVE.includes(view.status) || view.createdAtMs >= sinceMs) return true;
+    if (!isFinal(view.status) || view.createdAtMs >= sinceMs) return true;
     const endedSince = view.status !== 'SUCCESS' && view.modifiedAtMs >= sinceMs;
     return endedSince && view.createdAtMs >= sinceMs - LOOK_BACK_MS;
   },

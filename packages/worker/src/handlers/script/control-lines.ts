@@ -103,7 +103,8 @@ export class ControlLines {
   #complain(why: string): void {
     this.#notes += 1;
     if (this.#notes <= NOTES_MAX) this.#listener.note(`line ${this.#line} on descriptor 3 ${why}`);
-    if (this.#notes === NOTES_MAX) this.#listener.note('further lines on descriptor 3 are not complained of');
+    if (this.#notes === NOTES_MAX)
+      this.#listener.note('further invalid lines on descriptor 3 are not reported');
   }
 }
 

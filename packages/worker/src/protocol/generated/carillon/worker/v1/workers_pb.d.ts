@@ -17,7 +17,8 @@
 // 4. An end is sent until it is answered in `settled`, also on the next stream.
 // 5. A run that is named in `cancels` stops, and ends as CANCELLED even if its work was done. A run that is not held is ignored.
 // 6. What runs longer than its time limit is stopped and ends as TIMED_OUT.
-// 7. On `drain` the worker finishes what it runs, within the given time, gives back the rest as RETURNED, and ends the stream.
+// 7. A worker that leaves says so in `capacity`, finishes what it runs or gives it back as RETURNED, and ends its side of the stream
+//    when its ends are answered.
 // 8. Only the newest stream of a worker counts: what an older one still says is dropped, its goodbye included.
 //
 // Fields are only added, numbers are never used again, and unknown fields are ignored. Frames hold at most 4 MiB.
@@ -51,11 +52,11 @@ export declare type SessionRequest = Message<"carillon.worker.v1.SessionRequest"
   beat?: Beat | undefined;
 
   /**
-   * What the worker offers from now on.
+   * What the worker takes from now on.
    *
-   * @generated from field: carillon.worker.v1.Offer offer = 3;
+   * @generated from field: carillon.worker.v1.Capacity capacity = 3;
    */
-  offer?: Offer | undefined;
+  capacity?: Capacity | undefined;
 
   /**
    * Runs that have been going on for a while (a quarter of a second), so that people see them.
@@ -103,7 +104,7 @@ export declare type SessionRequest = Message<"carillon.worker.v1.SessionRequest"
   /**
    * Parts of results that are too large for an outcome.
    *
-   * @generated from field: repeated carillon.worker.v1.ResultPart result_parts = 12;
+   * @generated from field: repeated carillon.worker.v1.ResultPart result_parts = 10;
    */
   resultParts: ResultPart[];
 };
@@ -142,7 +143,7 @@ export declare type SessionResponse = Message<"carillon.worker.v1.SessionRespons
   assigns: Assign[];
 
   /**
-   * Runs to stop. Named again with every answer to a beat, until they have ended.
+   * Runs to stop. Named again about as often as the worker beats, until they have ended.
    *
    * @generated from field: repeated carillon.worker.v1.Cancel cancels = 4;
    */
@@ -170,23 +171,16 @@ export declare type SessionResponse = Message<"carillon.worker.v1.SessionRespons
   outputsTaken: OutputTaken[];
 
   /**
-   * Take nothing more and leave.
-   *
-   * @generated from field: carillon.worker.v1.Drain drain = 8;
-   */
-  drain?: Drain | undefined;
-
-  /**
    * The server ends the stream.
    *
-   * @generated from field: carillon.worker.v1.Goodbye goodbye = 9;
+   * @generated from field: carillon.worker.v1.Goodbye goodbye = 8;
    */
   goodbye?: Goodbye | undefined;
 
   /**
    * What became of parts of results.
    *
-   * @generated from field: repeated carillon.worker.v1.ResultPartAnswer result_part_answers = 12;
+   * @generated from field: repeated carillon.worker.v1.ResultPartAnswer result_part_answers = 9;
    */
   resultPartAnswers: ResultPartAnswer[];
 };
@@ -253,11 +247,12 @@ export declare type Hello = Message<"carillon.worker.v1.Hello"> & {
   offer?: Offer | undefined;
 
   /**
-   * Leases with runs that the worker still executes or has to report.
+   * The runs that the worker still executes or has to report, of every lease that has any. What such a lease has beside them never
+   * arrived, as when the stream broke between two messages of it, and is given to others.
    *
-   * @generated from field: repeated string held_leases = 8;
+   * @generated from field: repeated carillon.worker.v1.HeldRuns held_runs = 8;
    */
-  heldLeases: string[];
+  heldRuns: HeldRuns[];
 
   /**
    * How many of its slots are in use.
@@ -274,25 +269,9 @@ export declare type Hello = Message<"carillon.worker.v1.Hello"> & {
   bootId: string;
 
   /**
-   * The runs that the worker still executes or has to report, of every lease in `held_leases`. What a lease has beside them never
-   * arrived, and is given to others.
-   *
-   * @generated from field: repeated carillon.worker.v1.HeldRuns held_runs = 11;
-   */
-  heldRuns: HeldRuns[];
-
-  /**
-   * `held_runs` is filled in. Only such a worker is sent a lease in several messages: of one that is cut between them, what has not
-   * arrived is missing in the next hello.
-   *
-   * @generated from field: bool names_held_runs = 12;
-   */
-  namesHeldRuns: boolean;
-
-  /**
    * Somebody had asked the worker to drain under its former id: what the last answer said in `draining`.
    *
-   * @generated from field: bool asked_to_drain = 13;
+   * @generated from field: bool asked_to_drain = 11;
    */
   askedToDrain: boolean;
 };
@@ -331,7 +310,7 @@ export declare type HeldRuns = Message<"carillon.worker.v1.HeldRuns"> & {
 export declare const HeldRunsSchema: GenMessage<HeldRuns>;
 
 /**
- * What a worker can do.
+ * What a worker offers, for as long as its stream lasts.
  *
  * @generated from message carillon.worker.v1.Offer
  */
@@ -351,14 +330,14 @@ export declare type Offer = Message<"carillon.worker.v1.Offer"> & {
   handlers: HandlerOffer[];
 
   /**
-   * For people and for placement.
+   * For people: they do not decide which runs the worker is given.
    *
    * @generated from field: map<string, string> labels = 3;
    */
   labels: { [key: string]: string };
 
   /**
-   * It takes nothing more.
+   * As in `Capacity`.
    *
    * @generated from field: bool draining = 4;
    */
@@ -370,6 +349,33 @@ export declare type Offer = Message<"carillon.worker.v1.Offer"> & {
  * Use `create(OfferSchema)` to create a new message.
  */
 export declare const OfferSchema: GenMessage<Offer>;
+
+/**
+ * How much a worker takes from now on.
+ *
+ * @generated from message carillon.worker.v1.Capacity
+ */
+export declare type Capacity = Message<"carillon.worker.v1.Capacity"> & {
+  /**
+   * How many runs it executes at a time: not more than it said before. 0: as many as before.
+   *
+   * @generated from field: uint32 slots = 1;
+   */
+  slots: number;
+
+  /**
+   * It takes nothing more, and leaves when it has nothing left.
+   *
+   * @generated from field: bool draining = 2;
+   */
+  draining: boolean;
+};
+
+/**
+ * Describes the message carillon.worker.v1.Capacity.
+ * Use `create(CapacitySchema)` to create a new message.
+ */
+export declare const CapacitySchema: GenMessage<Capacity>;
 
 /**
  * One handler of a worker.
@@ -1203,33 +1209,6 @@ export declare type RunProgress = Message<"carillon.worker.v1.RunProgress"> & {
  * Use `create(RunProgressSchema)` to create a new message.
  */
 export declare const RunProgressSchema: GenMessage<RunProgress>;
-
-/**
- * Take nothing more and leave.
- *
- * @generated from message carillon.worker.v1.Drain
- */
-export declare type Drain = Message<"carillon.worker.v1.Drain"> & {
-  /**
-   * What has not ended by then is given back.
-   *
-   * @generated from field: uint32 within_ms = 1;
-   */
-  withinMs: number;
-
-  /**
-   * Why, for the log.
-   *
-   * @generated from field: string reason = 2;
-   */
-  reason: string;
-};
-
-/**
- * Describes the message carillon.worker.v1.Drain.
- * Use `create(DrainSchema)` to create a new message.
- */
-export declare const DrainSchema: GenMessage<Drain>;
 
 /**
  * The server ends the stream.
