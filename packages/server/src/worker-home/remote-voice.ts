@@ -3,6 +3,7 @@
  * as it is kept, and the worker sends no more than the window before it is.
  */
 import { create } from '@bufbuild/protobuf';
+import type { RunOutcome } from '@carillon/domain';
 import type { Clock, Log } from '@carillon/foundation';
 import { type HeldRun, type OutputStream, protocol as P, readProgress } from '@carillon/worker';
 import type { HomeChannel } from '../run-results/stored-results.ts';
@@ -84,6 +85,14 @@ export class RemoteVoice {
     for (const rest of leases.maskOf(run)?.rest() ?? [])
       void channel.output(run, { ...rest, atMs: clock.now() });
     return channel.close(run);
+  }
+
+  /** Its end is recorded with this outcome. */
+  settled(run: Pick<HeldRun, 'runId' | 'epoch'>, outcome: RunOutcome): void {
+    this.#options.channel.results?.settled(run, outcome).catch((error: unknown) => {
+      // It is removed with the logs of its day.
+      this.#options.log.debug({ err: error }, 'a result that no outcome names could not be dropped');
+    });
   }
 
   #take(bytes: number): void {

@@ -288,7 +288,8 @@ export class RemoteWorker implements LocalWorker {
     return within(told, { fromMs, nowMs: this.#options.clock.now() });
   }
 
-  #answered({ run }: RunReport, verdict: ReportVerdict | undefined): void {
+  #answered({ run, outcome }: RunReport, verdict: ReportVerdict | undefined): void {
+    if (verdict !== undefined && verdict !== 'stale') this.#voice.settled(run, outcome);
     this.#unsettled = Math.max(0, this.#unsettled - 1);
     this.#leases.settled(run);
     // Without a verdict this server stops: the worker tells the next one.
