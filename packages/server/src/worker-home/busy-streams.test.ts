@@ -153,7 +153,10 @@ describe('a key', () => {
     home.callerNow = less;
     stream.say({ beat: { sequence: 2 } });
     await stream.untilEnded();
-    expect(stream.goodbye).toMatchObject({ dialAgain: true, reason: expect.stringContaining('fewer permissions') });
+    expect(stream.goodbye).toMatchObject({
+      dialAgain: true,
+      reason: expect.stringContaining('fewer permissions'),
+    });
   });
 
   test('has a bounded number of streams, and room again when one has ended', async () => {
