@@ -14,6 +14,8 @@ export interface RemoteVoiceOptions {
   readonly channel: HomeChannel;
   readonly leases: RemoteLeases;
   readonly frames: P.FrameQueue<P.SessionResponse>;
+  /** Throws when too many answers wait for the worker. */
+  readonly requireRead: () => void;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -49,6 +51,7 @@ export class RemoteVoice {
 
   /** Resolves when it is under way. */
   async #start(save: () => Promise<void>): Promise<void> {
+    this.#options.requireRead();
     while (this.#saving.size >= SAVING_MAX) await Promise.race(this.#saving);
     const saving = save().then(() => void this.#saving.delete(saving));
     this.#saving.add(saving);

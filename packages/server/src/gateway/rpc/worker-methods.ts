@@ -14,6 +14,8 @@ import { StreamLimit } from './stream-limit.ts';
 const ACCESS = 'workers.connect';
 /** A fleet of hundreds shares one key; every stream beats, and one key must not take the place of all others. */
 const STREAMS_MAX = { eachMax: 500, totalMax: 2_000 };
+/** Twice what a worker with the most slots has to say at once, of every run that it holds. */
+const FRAME_LIMITS = { items: 50_000, numbers: 400_000 };
 /** There may be room by then, here or at another server. */
 const FULL_PAUSE_MS = 10_000;
 
@@ -28,6 +30,7 @@ export function workerMethods(
       method,
       access: ACCESS,
       readMaxBytes: protocol.FRAME_BYTES_MAX,
+      itemLimits: FRAME_LIMITS,
       implement: (host) =>
         createMethodImplSpec(method, async function* (requests, context) {
           let leave: (() => void) | undefined;
