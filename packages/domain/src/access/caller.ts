@@ -30,6 +30,8 @@ export interface Credential {
   readonly name: string | undefined;
   /** Undefined: it does not expire. */
   readonly expiresAtMs: number | undefined;
+  /** Of a key: the user who made or rotated it, whoever it belongs to. */
+  readonly makerId?: string | undefined;
   /** Of a key: it came with the secret before the last rotation. */
   readonly isPrevious?: boolean;
 }
@@ -40,7 +42,7 @@ export interface Actor {
   readonly id: string;
   readonly name: string;
   /** What the person came with. */
-  readonly via?: Omit<Credential, 'expiresAtMs' | 'isPrevious'> | undefined;
+  readonly via?: Pick<Credential, 'kind' | 'id' | 'name'> | undefined;
 }
 
 export interface Caller {

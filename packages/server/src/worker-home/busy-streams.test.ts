@@ -220,6 +220,27 @@ describe('a key', () => {
     });
   });
 
+  test.each([
+    ['namespace', worker(['a', 'b'], ['quick']), 'for the namespace a'],
+    ['maker', worker(['c'], ['quick']), 'with keys of one person'],
+  ])('shares its place with the other keys of its %s', async (kind, caller, words) => {
+    const makerId = kind === 'maker' ? 'ann' : undefined;
+    streams.address = (await home.listen({ caller, streamsMax: 2, sharedMax: 3 })).address;
+    const key = (id: string): Caller => ({
+      ...{ ...caller, credential: { kind: 'key', id, name: id, makerId, expiresAtMs: undefined } },
+    });
+    const opened = async (now: Caller) => {
+      home.callerNow = now;
+      const stream = streams.open();
+      stream.hello();
+      await eventually(() => expect(stream.heard).not.toEqual([]), SOON);
+      return stream.goodbye?.reason;
+    };
+    for (const id of ['one', 'two', 'three']) expect(await opened(key(id))).toBeUndefined();
+    expect(await opened(key('four'))).toContain(`3 times ${words} already`);
+    expect(await opened(worker(['elsewhere'], ['quick']))).toBeUndefined();
+  });
+
   test('has a bounded number of streams, and room again when one has ended', async () => {
     streams.address = (await home.listen({ streamsMax: 2 })).address;
     const first = await streams.connected();
