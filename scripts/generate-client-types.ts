@@ -60,7 +60,7 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
     comment: 'ISO 8601 text, or a UNIX timestamp in seconds.',
   }),
 
-  ScheduleFields: sent(previewFields.omit({ count: true, after: true }), {
+  ScheduleFields: sent(previewFields.omit({ count: true, after: true, until: true }), {
     comment: 'Everything about when a job runs.',
   }),
   PreviewRequest: sent(previewFields, { extends: 'ScheduleFields' }),
@@ -103,6 +103,12 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
   UpcomingRun: answered(contract.upcomingAnswer),
   BulkRequest: sent(contract.BULK_BODY.schema),
   BulkReport: answered(contract.bulkAnswer),
+  BulkRunsRequest: sent(contract.BULK_RUNS_BODY.schema),
+  BulkRunsReport: answered(contract.bulkRunsAnswer),
+  Why: answered(contract.whyAnswer, { comment: 'Why a job or a run does not run now, or how it ended.' }),
+  Strip: answered(contract.stripsAnswer.shape.strips.element, { comment: 'The last outcomes of a job.' }),
+  SearchResult: answered(contract.searchAnswer),
+  JobVersion: answered(contract.versionAnswer),
 
   Run: answered(contract.runAnswer, {
     comment: 'One attempt of one occurrence; the attempts of an occurrence share the `run_id`.',
@@ -141,6 +147,29 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
   Redriven: answered(contract.redrivenAnswer, { extends: 'RunAdded' }),
   RedriveManyRequest: sent(contract.REDRIVE_BODY.schema),
   RedriveManyReport: answered(contract.redriveReportAnswer),
+  StatsFilter: sent(
+    contract.STATS_QUERY.schema.extend({
+      from: as(contract.STATS_QUERY.schema.shape.from, DATE).describe(
+        'An instant, or how long ago, such as `6h`.',
+      ),
+      to: as(contract.STATS_QUERY.schema.shape.to, DATE).describe(
+        'An instant, or how long ago. Left out: now.',
+      ),
+    }),
+  ),
+  RunStats: answered(contract.statsAnswer),
+  StatsNow: answered(contract.statsNowAnswer),
+  FailureFilter: sent(
+    contract.FAILURES_QUERY.schema.extend({
+      from: as(contract.FAILURES_QUERY.schema.shape.from, DATE).describe(
+        'An instant, or how long ago, such as `6h`.',
+      ),
+      to: as(contract.FAILURES_QUERY.schema.shape.to, DATE).describe(
+        'An instant, or how long ago. Left out: now.',
+      ),
+    }),
+  ),
+  FailureGroup: answered(contract.failureAnswer, { comment: 'Failures that are alike.' }),
   Worker: answered(contract.workerAnswer),
   Handler: answered(contract.handlerAnswer, { comment: 'What jobs can name as their `handler`.' }),
 
@@ -151,6 +180,9 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
     }),
     { comment: 'What happened, as a CloudEvent.' },
   ),
+  LiveUpdate: answered(contract.liveAnswer, {
+    comment: 'What to read again. `refetch`: more changed than is named.',
+  }),
   EventSelection: sent(contract.EVENTS_QUERY.schema.omit({ last_event_id: true, cursor: true, limit: true })),
 
   Grant: sent(contract.GRANTS_BODY.schema.shape.grants.element),
@@ -158,7 +190,11 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
   NewUser: sent(contract.USER_BODY.schema),
   UserChange: sent(contract.USER_CHANGE.schema),
   PasswordChange: sent(contract.PASSWORD_BODY.schema),
-  Credentials: sent(contract.SIGN_IN_BODY.schema),
+  Credentials: sent(contract.SIGN_IN_BODY.schema.pick({ name: true, password: true }).required()),
+  SignIn: sent(contract.SIGN_IN_BODY.schema, {
+    comment: 'One way of signing in: `name` and `password`, or `ticket`, or `key`.',
+  }),
+  SignInMethods: answered(contract.sessionMethodsAnswer),
   NewKey: sent(contract.KEY_BODY.schema),
   ApiKey: answered(contract.keyAnswer),
   KeyChange: sent(contract.KEY_CHANGE.schema),

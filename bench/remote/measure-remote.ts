@@ -79,14 +79,17 @@ export function measureRemoteDelay(
 }
 
 export type Growth = {
+  /** Of what is kept. */
   readonly firstThirdBytes: number;
   readonly lastThirdBytes: number;
-  readonly samplesBytes: readonly number[];
+  readonly keptBytes: readonly number[];
+  /** At the end of each wave, before anything is collected. */
+  readonly residentBytes: readonly number[];
 };
 
 export type RemoteMemory = { readonly jobs: number; readonly server: Growth; readonly worker: Growth };
 
-/** Resident memory after each of many equal waves of jobs, that are posted and run while server and worker live on. */
+/** What is kept after each of many equal waves of jobs, that are posted and run while server and worker live on. */
 export function measureRemoteMemory(
   run: CarillonRun,
   order: { slots: number; waves: number; jobsPerWave: number; warmUpJobs: number },
@@ -97,17 +100,19 @@ export function measureRemoteMemory(
     await startWarm(subject, warmUpJobs);
     const jobs = waves * jobsPerWave;
     await subject.expect('measured', jobs);
-    const samples = { server: [] as number[], worker: [] as number[] };
+    const samples = { server: new Samples(), worker: new Samples() };
     for (let wave = 0; wave < waves; wave += 1) {
       const first = wave * jobsPerWave;
       await subject.post('measured', { jobs: jobsPerWave, first });
       await subject.started('measured', first + jobsPerWave);
-      samples.server.push(readRssBytes(subject.pids.server));
-      samples.worker.push(readRssBytes(subject.pids.worker));
+      const { pids } = subject;
+      await subject.recorded();
+      const resident = { server: readRssBytes(pids.server), worker: readRssBytes(pids.worker) };
+      const kept = await subject.kept();
+      for (const side of ['server', 'worker'] as const) samples[side].add(kept[side], resident[side]);
     }
-    await subject.recorded();
     await subject.stopAndAssertCorrect();
-    return { jobs, server: growthOf(samples.server), worker: growthOf(samples.worker) };
+    return { jobs, server: samples.server.growth(), worker: samples.worker.growth() };
   });
 }
 
@@ -120,11 +125,23 @@ async function startWarm(subject: RemoteSubject, warmUpJobs: number): Promise<vo
   await subject.recorded();
 }
 
-function growthOf(samplesBytes: readonly number[]): Growth {
-  const third = Math.ceil(samplesBytes.length / 3);
-  return {
-    firstThirdBytes: median(samplesBytes.slice(0, third)),
-    lastThirdBytes: median(samplesBytes.slice(-third)),
-    samplesBytes,
-  };
+class Samples {
+  readonly #keptBytes: number[] = [];
+  readonly #residentBytes: number[] = [];
+
+  add(kept: number, resident: number): void {
+    this.#keptBytes.push(kept);
+    this.#residentBytes.push(resident);
+  }
+
+  growth(): Growth {
+    const [keptBytes, residentBytes] = [this.#keptBytes, this.#residentBytes];
+    const third = Math.ceil(keptBytes.length / 3);
+    return {
+      firstThirdBytes: median(keptBytes.slice(0, third)),
+      lastThirdBytes: median(keptBytes.slice(-third)),
+      keptBytes,
+      residentBytes,
+    };
+  }
 }

@@ -60,6 +60,10 @@ export class RemoteSubject {
     return { server: this.#server.pid, worker: this.#worker.pid };
   }
 
+  async kept(): Promise<{ readonly server: number; readonly worker: number }> {
+    return { server: await this.#server.call('kept', null), worker: await this.#worker.call('kept', null) };
+  }
+
   /** Made while the server is down. */
   async create(batch: string, jobs: number): Promise<void> {
     await this.expect(batch, jobs);

@@ -7,6 +7,7 @@ import { createWorker, type RunContext, type Worker } from '../../packages/worke
 import { answerCalls } from '../call-process.ts';
 import { handlerName } from '../engine/open-engine.ts';
 import { type Delays, StartLedger } from '../engine/start-ledger.ts';
+import { keptBytes } from '../kept-memory.ts';
 
 export type WorkerCalls = typeof calls;
 
@@ -49,6 +50,10 @@ const calls = {
     const ledger = ledgerOf(batch);
     // Since 1970, with a fraction: other processes of this machine understand it.
     return { firstStartAtMs: performance.timeOrigin + ledger.firstStartAt, delays: ledger.delays() };
+  },
+
+  async kept(_order: null): Promise<number> {
+    return keptBytes();
   },
 
   /** Then it starts nothing more. Answers what was not as it should be. */

@@ -8,6 +8,7 @@ import { loadConfig } from '../../packages/server/src/config/load-config.ts';
 import { type StartedServer, startServer } from '../../packages/server/src/start-server.ts';
 import { answerCalls } from '../call-process.ts';
 import { createJobs, openEngine } from '../engine/open-engine.ts';
+import { keptBytes } from '../kept-memory.ts';
 
 export type ServerCalls = typeof calls;
 
@@ -51,6 +52,10 @@ const calls = {
       onReplaced: () => process.exit(1),
     });
     return { address: server.address, adminKey: readFileSync(server.adminKeyFile, 'utf8').trim() };
+  },
+
+  async kept(_order: null): Promise<number> {
+    return keptBytes();
   },
 
   stop,

@@ -26,8 +26,8 @@ const percent = (share: number) => `${Math.round(share)} %`;
 const share = bound('P10', 'drain by one remote worker, share of in-process', { atLeast: 50 }, percent);
 const delay = bound('P10', 'start delay over the stream: p50', { below: 10 }, milliseconds);
 const growths = {
-  server: bound('P10', 'memory of the server: last third / first', { atMost: 1.05 }, times),
-  worker: bound('P10', 'memory of the worker: last third / first', { atMost: 1.05 }, times),
+  server: bound('P10', 'memory kept by the server: last third / first', { atMost: 1.05 }, times),
+  worker: bound('P10', 'memory kept by the worker: last third / first', { atMost: 1.05 }, times),
 };
 
 type Figures = {
@@ -82,7 +82,7 @@ export const remote: CarillonWorkload = {
         const measured = await measureRemoteMemory(run, memoryOrder(settings));
         figures.memory = measured;
         const { server, worker } = measured;
-        log(`remote: memory of the server ${growthWords(server)}, of the worker ${growthWords(worker)}`);
+        log(`remote: memory kept by the server ${growthWords(server)}, by the worker ${growthWords(worker)}`);
         return [
           growths.server.judge(server.lastThirdBytes / server.firstThirdBytes),
           growths.worker.judge(worker.lastThirdBytes / worker.firstThirdBytes),
@@ -93,7 +93,7 @@ export const remote: CarillonWorkload = {
     const { perSecond } = delayOrder(settings).load;
     const { waves, jobsPerWave } = memoryOrder(settings);
     return {
-      method: `Drains of ${count(jobs)} jobs (warm-up ${count(warmUpJobs)}) with ${count(slots)} slots, each on an empty database; interleaved rounds: ${rounds}. In process: the engine and its handler, as the drain has it. Over gRPC: the server as \`npm start\` runs it, and one worker with a worker key, each a process of its own on the same cores. Rates count from the first start until all are recorded. Start delay: ${count(perSecond)} jobs/s created ahead, from the scheduled instant to the call of the handler in the worker, rounded up to whole milliseconds, ${count(settings.slots)} slots. Memory: RSS after each of ${waves} waves of ${count(jobsPerWave)} jobs, posted and run by the same processes after a warm-up; medians of the first and the last third of the waves. Every job was started exactly once by the worker, and is recorded. core-µs: processor time per job, of PostgreSQL + of the Node processes.`,
+      method: `Drains of ${count(jobs)} jobs (warm-up ${count(warmUpJobs)}) with ${count(slots)} slots, each on an empty database; interleaved rounds: ${rounds}. In process: the engine and its handler, as the drain has it. Over gRPC: the server as \`npm start\` runs it, and one worker with a worker key, each a process of its own on the same cores. Rates count from the first start until all are recorded. Start delay: ${count(perSecond)} jobs/s created ahead, from the scheduled instant to the call of the handler in the worker, rounded up to whole milliseconds, ${count(settings.slots)} slots. Memory: after each of ${waves} waves of ${count(jobsPerWave)} jobs, posted and run by the same processes after a warm-up, and recorded: resident memory (RSS) after a full garbage collection that gives unused memory back; medians of the first and the last third of the waves. Most: RSS before those collections. Every job was started exactly once by the worker, and is recorded. core-µs: processor time per job, of PostgreSQL + of the Node processes.`,
       machineParts: ['node-apart', 'postgres'],
       table: tableOf(figures),
       findings: [...drained, ...started, ...kept],
@@ -136,9 +136,11 @@ function tableOf({ inProcess, remote, delay, memory }: Figures): string[][] {
     rows.push([`start delay of ${count(delay.jobs)} jobs: p50 / p99 / max`, words, '–']);
   }
   if (memory) {
-    const runs = `over ${count(memory.jobs)} runs, first → last third`;
-    rows.push([`memory of the server ${runs}`, growthWords(memory.server), '–']);
-    rows.push([`memory of the worker ${runs}`, growthWords(memory.worker), '–']);
+    const runs = `over ${count(memory.jobs)} runs, first → last third; most`;
+    const words = (growth: Growth) =>
+      `${growthWords(growth)}; ${megabytes(Math.max(...growth.residentBytes))}`;
+    rows.push([`memory kept by the server ${runs}`, words(memory.server), '–']);
+    rows.push([`memory kept by the worker ${runs}`, words(memory.worker), '–']);
   }
   return rows;
 }

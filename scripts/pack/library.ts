@@ -1,12 +1,15 @@
 /** One of our packages as others install it: compiled, with types, under the exports that its manifest names. */
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
+import { dashboardFolder } from '../../packages/dashboard/build.mjs';
 import { type Fill, type Published, readManifest } from './manifests.ts';
 
 export async function fillLibrary({ name, compiled, staging }: Fill): Promise<Published> {
   const { version, engines } = await readManifest('.');
   const { exports = {}, ...manifest } = await readManifest(`packages/${name}`);
   await cp(join(compiled, name, 'src'), join(staging, 'dist'), { recursive: true });
+  // The server brings its page along, built.
+  if (name === 'server') await cp(dashboardFolder, join(staging, 'dashboard'), { recursive: true });
   const { private: _, devDependencies: __, ...published } = manifest;
   return {
     ...published,
@@ -20,7 +23,7 @@ export async function fillLibrary({ name, compiled, staging }: Fill): Promise<Pu
         return [path, { types: `${target}.d.ts`, default: `${target}.js` }];
       }),
     ),
-    files: ['dist'],
+    files: name === 'server' ? ['dist', 'dashboard'] : ['dist'],
     publishConfig: { access: 'public' },
   };
 }

@@ -8,6 +8,7 @@ import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { buildDashboard } from '../../packages/dashboard/build.mjs';
 import { compile } from './compile.ts';
 import { fillLibrary } from './library.ts';
 import { entriesOf, importNamesOf, LIBRARIES, type Published, ROOT, readManifest } from './manifests.ts';
@@ -17,6 +18,7 @@ import { fillProgram } from './program.ts';
 export async function packAll(folder: string): Promise<Readonly<Record<string, string>>> {
   const scratch = await mkdtemp(join(tmpdir(), 'carillon-pack-'));
   try {
+    await buildDashboard();
     const compiled = join(scratch, 'compiled');
     const manifests = await Promise.all(LIBRARIES.map((name) => readManifest(`packages/${name}`)));
     const entries = LIBRARIES.map((name, i) => [name, entriesOf(manifests[i]!)] as const);

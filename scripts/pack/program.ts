@@ -1,6 +1,7 @@
 /** The `carillon` command with the server in it, as one package. */
 import { chmod, copyFile, cp, mkdir } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
+import { dashboardFolder } from '../../packages/dashboard/build.mjs';
 import { rewriteFiles } from './compile.ts';
 import { type Fill, needsOf, type Published, ROOT, readManifest } from './manifests.ts';
 
@@ -15,6 +16,7 @@ export async function fillProgram({ name, compiled, staging }: Fill): Promise<Pu
     });
   }
   await rewriteFiles(dist, /\.js$/, (text, path) => importsByPlace(text, { path, dist }));
+  await cp(dashboardFolder, join(dist, 'dashboard'), { recursive: true });
   await mkdir(join(staging, 'bin'));
   await copyFile(join(ROOT, 'scripts/pack/launcher.mjs'), join(staging, 'bin/carillon.mjs'));
   await chmod(join(staging, 'bin/carillon.mjs'), 0o755);

@@ -7,8 +7,8 @@ import type { z } from 'zod';
 import { PAGE_MAX } from '../../packages/cli/src/commands/actions.ts';
 import { PART_MAX } from '../../packages/cli/src/commands/dlq.ts';
 import type * as client from '../../packages/client/src/index.ts';
-import { SILENCE_MS_MAX } from '../../packages/client/src/resources/events.ts';
 import { BATCH_JOBS_MAX } from '../../packages/client/src/resources/jobs.ts';
+import { SILENCE_MS_MAX } from '../../packages/client/src/wire/follow-stream.ts';
 import * as contract from '../../packages/contract/src/index.ts';
 import { HEARTBEAT_MS } from '../../packages/server/src/gateway/events/rights-check.ts';
 

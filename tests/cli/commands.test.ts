@@ -42,6 +42,19 @@ describe('jobs', () => {
     expect((await run(['jobs', 'show', id])).code).toBe(3);
   });
 
+  test('why a job does not run, and how a run ended, is said in sentences', async () => {
+    const { job_id: id } = await json<{ job_id: string }>([
+      ...['jobs', 'create', 'asked', '--cron', '0 9 1 1 *', '--http', alive],
+    ]);
+    expect(await ok(['jobs', 'why', id])).toMatch(/why\s+It is not due yet: it starts at/);
+    await ok(['jobs', 'pause', id]);
+    expect(await ok(['jobs', 'why', id])).toContain(`Resume it: carillon jobs resume ${id}`);
+    await ok(['jobs', 'run', id, '--wait']);
+    const [run] = await json<{ run_id: string }[]>(['runs', 'list', id]);
+    expect(await ok(['runs', 'why', run!.run_id])).toMatch(/why\s+It succeeded/);
+    expect(await json(['runs', 'why', run!.run_id])).toMatchObject({ state: 'succeeded', position: null });
+  });
+
   test('waiting for one that fails fails', async () => {
     const { code, stdout } = await run([
       'jobs',

@@ -64,6 +64,11 @@ test('the command works where it is installed: help, a server, a job', async () 
     await eventually(() => expect(server.said.stdout, server.said.stderr).toContain('is ready'), {
       withinMs: 60_000,
     });
+    const page = await fetch(`http://127.0.0.1:${port}/jobs`, { headers: { accept: 'text/html' } });
+    const script = /src="\.\/(assets\/[\w-]+\.js)"/.exec(await page.text())?.[1];
+    expect((await fetch(`http://127.0.0.1:${port}/${script}`)).headers.get('content-type')).toContain(
+      'javascript',
+    );
     const job = ['jobs', 'create', 'hello', '--http', `http://127.0.0.1:${port}/health/live`, '--wait'];
     const made = await carillon(job);
     expect(made, made.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining('SUCCESS') });

@@ -56,7 +56,7 @@ export class FuzzWorld {
     const headers: Record<string, string> = { ...request.headers, ...asking.headers };
     if (body) headers['content-type'] = 'application/json';
     // As a stream it would go on for ever.
-    if (request.path === '/api/events') headers.accept = 'application/json';
+    if (request.path === '/api/events' || request.path === '/api/live') headers.accept = 'application/json';
     const payload = body && ('json' in body ? (JSON.stringify(body.json) ?? '') : body.text);
     const answer = await inTime(
       this.#gateway.app.inject({

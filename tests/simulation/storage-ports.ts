@@ -10,6 +10,7 @@ const PORTS: Readonly<Record<PortName, true>> = {
   leases: true,
   members: true,
   runs: true,
+  insight: true,
   runState: true,
   housekeeping: true,
   audit: true,
@@ -20,6 +21,7 @@ const PORTS: Readonly<Record<PortName, true>> = {
   events: true,
   generations: true,
   runLogs: true,
+  stats: true,
 };
 
 export function wrapPorts(

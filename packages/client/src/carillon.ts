@@ -3,11 +3,13 @@
  * interface, so its documentation is also that of this client.
  */
 
-import type { JobStatusReport } from './generated/types.ts';
+import type { JobStatusReport, LiveUpdate } from './generated/types.ts';
 import { Audit, Keys, Namespaces, Secrets, Session, Sessions, Users } from './resources/accounts.ts';
 import { Events } from './resources/events.ts';
 import { Jobs, Schedules } from './resources/jobs.ts';
-import { DeadLetters, Handlers, Runs, Workers } from './resources/runs.ts';
+import { Live, type LiveOptions } from './resources/live.ts';
+import { DeadLetters, Handlers, Runs, Search, Workers } from './resources/runs.ts';
+import { Stats } from './resources/stats.ts';
 import { watchJob } from './watch-job.ts';
 import { type CallOptions, Transport } from './wire/transport.ts';
 import { userAgentHeader } from './wire/user-agent.ts';
@@ -36,8 +38,10 @@ export class Carillon {
   readonly runs: Runs;
   readonly deadLetters: DeadLetters;
   readonly schedules: Schedules;
+  readonly stats: Stats;
   readonly workers: Workers;
   readonly handlers: Handlers;
+  readonly search: Search;
   readonly events: Events;
   readonly keys: Keys;
   readonly users: Users;
@@ -63,8 +67,10 @@ export class Carillon {
     this.runs = new Runs(transport);
     this.deadLetters = new DeadLetters(transport);
     this.schedules = new Schedules(transport);
+    this.stats = new Stats(transport);
     this.workers = new Workers(transport);
     this.handlers = new Handlers(transport);
+    this.search = new Search(transport);
     this.events = new Events(transport);
     this.keys = new Keys(transport);
     this.users = new Users(transport);
@@ -98,6 +104,14 @@ export class Carillon {
       ...{ ...options, method: 'GET', prefix: '/health', path: '/proof', query },
     });
     return body.proof ?? '';
+  }
+
+  /**
+   * What changed, at most once a second: for pages that show jobs and runs. A stream that breaks goes on where it was, or says
+   * `refetch`. Goes on until the signal aborts or the loop is left.
+   */
+  live(options: LiveOptions = {}): AsyncGenerator<LiveUpdate, void, undefined> {
+    return new Live(this.#transport).stream(options);
   }
 
   /** Its status now and each time it changes, until the job is completed, failed or cancelled. */

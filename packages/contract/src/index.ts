@@ -1,13 +1,16 @@
 export * from './nearest-word.ts';
 export * from './rest/accounts.ts';
+export * from './rest/bulk-runs.ts';
 export * from './rest/dead-letters.ts';
 export * from './rest/events.ts';
 export * from './rest/examples.ts';
 export * from './rest/handlers.ts';
+export * from './rest/insight.ts';
 export * from './rest/job-body.ts';
 export * from './rest/job-query.ts';
 export * from './rest/jobs.ts';
 export * from './rest/keys.ts';
+export * from './rest/live.ts';
 export * from './rest/problem.ts';
 export * from './rest/run-logs.ts';
 export * from './rest/run-state.ts';
@@ -16,6 +19,7 @@ export * from './rest/runs.ts';
 export * from './rest/secrets.ts';
 export { readShape, type Shape, unwrapped } from './rest/shape.ts';
 export * from './rest/signing-keys.ts';
+export * from './rest/stats.ts';
 export {
   etagOf,
   isRequestId,

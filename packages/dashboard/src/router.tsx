@@ -19,7 +19,7 @@ const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound })
 const login = createRoute({
   getParentRoute: () => root,
   path: '/login',
-  validateSearch: readSearch({ next: text }),
+  validateSearch: readSearch({ next: text, error: text }),
   component: lazyRouteComponent(() => import('./screens/sign-in/sign-in-screen.tsx'), 'SignInScreen'),
 });
 
@@ -30,7 +30,10 @@ const shell = createRoute({
   validateSearch: readSearch({}),
   beforeLoad: async ({ location }) => {
     const caller = await queryClient.ensureQueryData(sessionQuery);
-    if (caller === null) throw redirect({ to: '/login', search: { next: location.href } });
+    if (caller !== null) return;
+    // The link that the server printed has its ticket behind the #, which is kept out of `next`.
+    const next = location.pathname + location.searchStr;
+    throw redirect({ to: '/login', search: next === '/' ? {} : { next }, hash: location.hash });
   },
   component: Shell,
 });

@@ -1,6 +1,7 @@
 export * from './access/account.ts';
 export * from './access/caller.ts';
 export * from './access/grants.ts';
+export * from './access/group-grants.ts';
 export * from './access/permissions.ts';
 export * from './access/redact.ts';
 export * from './access/secret.ts';
@@ -35,6 +36,7 @@ export * from './job/run-input.ts';
 export * from './job/secret-references.ts';
 export * from './retry/decide-next.ts';
 export * from './retry/retry-policy.ts';
+export * from './run/insight.ts';
 export * from './run/run.ts';
 export * from './run/run-errors.ts';
 export * from './run/stored-result.ts';

@@ -17,6 +17,7 @@ import { StorageBacklog } from './backlog/storage-backlog.ts';
 import { OutcomeRecorder } from './completion/outcome-recorder.ts';
 import type { Counters } from './counters/counters.ts';
 import { MemoryCounters } from './counters/memory-counters.ts';
+import { RunCounter } from './counting/run-counter.ts';
 import { Dispatcher, inTurn } from './dispatcher/dispatcher.ts';
 import { EventFeed } from './event-feed/event-feed.ts';
 import { HandlerCatalogue } from './handlers/handler-catalogue.ts';
@@ -253,7 +254,9 @@ export function composeEngine(options: EngineOptions): Engine {
     eventRetentionMs: settings.eventRetentionMs,
     auditRetentionMs: settings.auditRetentionMs,
     logs: { store: logStore, records: runLogs, retentionMs: settings.logRetentionMs },
+    counts: storage.stats,
   });
+  const counter = new RunCounter({ ...common, store: storage.stats });
   const clockKeeper = new Loop({
     ...common,
     name: 'clock',
@@ -276,7 +279,7 @@ export function composeEngine(options: EngineOptions): Engine {
   keeper.onChange(() => scheduler.wake());
   /** A role starts before those that pass runs to it. */
   const startOrder = [
-    ...(plays.scheduler || plays.dispatcher ? [reports, recovery] : []),
+    ...(plays.scheduler || plays.dispatcher ? [counter, reports, recovery] : []),
     ...(plays.dispatcher ? [ownHandlers, channel, worker, dispatcher] : []),
     ...(plays.scheduler ? [keeper, scheduler, reconciler] : []),
   ];

@@ -31,3 +31,15 @@ test.each([
   const told = { address, adminKeyFile: `${data}/admin.key`, database: 'PostgreSQL', roles };
   expect(greeting(told as StartedServer, { cwd })).toContain(words);
 });
+
+test.each<[StartedServer['roles']]>([[['gateway', 'engine']], [['gateway']]])(
+  'as %j it says how to sign in, on one line',
+  (roles) => {
+    const told = { address: 'http://here', adminKeyFile: '/key', database: 'PostgreSQL', roles };
+    const signInLink = 'http://here/#ticket=abc';
+    expect(greeting(told as StartedServer, { cwd: '/', signInLink })).toContain(
+      '\n  sign in    http://here/#ticket=abc (once, within 10 minutes)\n',
+    );
+    expect(greeting(told as StartedServer, { cwd: '/' })).not.toContain('sign in');
+  },
+);

@@ -8,22 +8,36 @@ export const VERSION = '0.1.0';
 /** Roles that answer requests. */
 const ANSWERING: readonly string[] = ['gateway', 'reads', 'writes'];
 
-/** `cwd`: where the server was started, and where its commands are probably typed. */
-export function greeting(server: StartedServer, { cwd }: { cwd: string }): string {
+export interface GreetingOptions {
+  /** Where the server was started, and where its commands are probably typed. */
+  readonly cwd: string;
+  /** Signs in once. It is written here and nowhere else. */
+  readonly signInLink?: string | undefined;
+}
+
+export function greeting(server: StartedServer, { cwd, signInLink }: GreetingOptions): string {
   const { address, adminKeyFile, database, roles } = server;
-  if (roles.includes('gateway') && roles.includes('engine')) return wholeGreeting(server, cwd);
+  if (roles.includes('gateway') && roles.includes('engine'))
+    return wholeGreeting(server, { cwd, signInLink });
   return `
 Carillon ${VERSION} is ready as ${roles.join(' and ')}.
 
   address    ${address}${roles.some((role) => ANSWERING.includes(role)) ? '' : ' (health and metrics)'}
   admin key  ${adminKeyFile}
   database   ${database}
-
+${signInLine(signInLink)}
 Stop with Ctrl-C.
 `;
 }
 
-function wholeGreeting({ address, adminKeyFile, database }: StartedServer, cwd: string): string {
+function signInLine(link: string | undefined): string {
+  return link === undefined ? '' : `  sign in    ${link} (once, within 10 minutes)\n`;
+}
+
+function wholeGreeting(
+  { address, adminKeyFile, database }: StartedServer,
+  { cwd, signInLink }: GreetingOptions,
+): string {
   const where = whereFlags(address, { data: dirname(adminKeyFile), cwd });
   const key = `"Authorization: Bearer $(cat ${quoted(adminKeyFile)})"`;
   return `
@@ -32,7 +46,7 @@ Carillon ${VERSION} is ready.
   address    ${address} (the interface described: ${address}/api/docs)
   admin key  ${adminKeyFile}
   database   ${database}
-
+${signInLine(signInLink)}
 Run a first job (paste it as it is):
 
   curl -X POST ${address}/api/jobs -H ${key} \\

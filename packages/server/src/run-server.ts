@@ -2,7 +2,7 @@
  * A server from its command line to its end: reads the configuration, starts, greets, and stops cleanly on a signal.
  * It prints a sentence for what a person can correct, and the stack for everything else.
  */
-import { createLog } from '@carillon/foundation';
+import { createLog, type Log } from '@carillon/foundation';
 import { type ConfigSources, loadConfig } from './config/load-config.ts';
 import { type Invocation, renderHelp } from './config/render-config-reference.ts';
 import { ConfigError } from './config/settings.ts';
@@ -13,7 +13,7 @@ import { ForeignFolder, LinkRefused, NotPrivate } from './open-folder.ts';
 import { stopWithParent } from './parent-watch.ts';
 import { EmbeddedPostgresError } from './postgres/embedded/embedded-postgres-error.ts';
 import { StartFailure } from './start-failure.ts';
-import { startServer } from './start-server.ts';
+import { type StartedServer, startServer } from './start-server.ts';
 import { UnsafeWay } from './way-to-folder.ts';
 
 /** Answers the exit code once the server has stopped, or could not start. Listens for the signals of the process. */
@@ -75,8 +75,21 @@ async function run(sources: ConfigSources, invocation: Invocation | undefined): 
     say('Stopped.');
     end(exitCode);
   });
-  if (server && !stopping) say(greeting(server, sources));
+  if (server && !stopping) {
+    const signInLink = config.session.start_link ? await linkOf(server, log) : undefined;
+    say(greeting(server, { cwd: sources.cwd, signInLink }));
+  }
   return stopped;
+}
+
+/** A server that is ready stays so: whoever cannot sign in with a link does with the admin key. */
+async function linkOf(server: StartedServer, log: Log): Promise<string | undefined> {
+  try {
+    return await server.signInLink();
+  } catch (error) {
+    log.warn({ err: error }, 'no link to sign in could be made; the admin key signs in too');
+    return undefined;
+  }
 }
 
 function say(text: string): void {

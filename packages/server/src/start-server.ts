@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { BootId, NodeId } from '@carillon/domain';
+import { type BootId, type NodeId, parseGroupGrant, SERVER } from '@carillon/domain';
 import { type Log, systemClock, systemRandom } from '@carillon/foundation';
 import type { Handler, HandlerPlugin } from '@carillon/worker';
 import { redactAlso } from './audit/audit-log.ts';
@@ -20,6 +20,7 @@ import { type GatewayPort, isLoopback } from './gateway/listener/gateway-port.ts
 import { RequestLimits } from './gateway/rate-limit.ts';
 import { untilPartitioned } from './housekeeping/until-partitioned.ts';
 import { offeredHandlers } from './offered-handlers.ts';
+import { OidcSignIn } from './oidc/oidc-sign-in.ts';
 import { openLogStore } from './open-log-store.ts';
 import { openRedirect, preparePort } from './open-port.ts';
 import { OwnEndpoints } from './outgoing/own-endpoints.ts';
@@ -46,6 +47,8 @@ export interface StartedServer {
   /** In words, for the greeting. */
   readonly database: string;
   readonly roles: Config['roles'];
+  /** A new link that signs in as the admin key, once and within ten minutes. Undefined where no requests are answered. */
+  signInLink(): Promise<string | undefined>;
   /** Runs drain, the database stops last. Resolves when nothing is left. */
   stop(): Promise<void>;
 }
@@ -176,6 +179,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       authenticate: { adminKey },
       announced: () => announced,
       accounts: engine.accounts,
+      oidc: await openOidc(config),
       limits: new RequestLimits({
         settings: rateLimits(config),
         ...{ counters, clock: systemClock, random: systemRandom, log },
@@ -218,6 +222,11 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       adminKeyFile: join(data.path, 'admin.key'),
       database: database.words,
       roles: config.roles,
+      signInLink: async () => {
+        if (gatewayShare(config.roles).healthOnly) return undefined;
+        const ticket = await engine.operations.issueTicket(SERVER);
+        return `${config.public_url?.replace(/\/+$/, '') ?? address}/#ticket=${ticket}`;
+      },
       stop,
     };
   } catch (error) {
@@ -333,6 +342,20 @@ async function openSeal(
     const reason = error instanceof Error ? error.message : String(error);
     throw new StartFailure(`${keyFile} of --secrets-key-file cannot be used: ${reason}.`, { cause: error });
   }
+}
+
+async function openOidc({ oidc }: Config): Promise<OidcSignIn | undefined> {
+  const { issuer, client_id: clientId, client_secret_file: file } = oidc;
+  if (issuer === undefined || clientId === undefined) return undefined;
+  const secret = file === undefined ? undefined : await readFile(file, 'utf8').catch((error: Error) => error);
+  if (secret instanceof Error)
+    throw new StartFailure(`${file} of --oidc-client-secret-file cannot be read: ${secret.message}.`);
+  const settings = {
+    ...{ issuer, clientId, clientSecret: secret?.trim() ?? oidc.client_secret },
+    ...{ scopes: oidc.scopes, groupsClaim: oidc.groups_claim, label: oidc.label },
+    grants: oidc.grants.flatMap((line) => parseGroupGrant(line) ?? []),
+  };
+  return new OidcSignIn(settings, { clock: systemClock });
 }
 
 function sessionTimes({ session }: Config) {

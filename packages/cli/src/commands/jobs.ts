@@ -32,6 +32,7 @@ import { createJob, updateJob } from './define-job.ts';
 import { PART_MAX } from './dlq.ts';
 import { asksForLines, LOG_FLAGS, showRunLog } from './run-logs.ts';
 import { outcomeText, showStarted, watchJob } from './watch.ts';
+import { showWhy } from './why.ts';
 
 const JOB = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f';
 const ANOTHER = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e10';
@@ -97,6 +98,13 @@ export const jobCommands: readonly CommandSpec[] = [
       cli.out.record(value, jobFacts(job, status, cli.out));
       return EXIT.ok;
     },
+  }),
+  command('jobs why', 'Say why a job does not run now', {
+    arguments: [JOB_ID],
+    details:
+      'Whether it is paused, not due, at its limit, without a worker, behind others or over, and what can be done.',
+    examples: [`carillon jobs why ${JOB}`],
+    run: async ({ args: [id = ''], cli }) => showWhy(cli, await (await cli.client()).jobs.why(id)),
   }),
   updateJob,
   eachIdCommand('jobs pause', 'Pause jobs', {

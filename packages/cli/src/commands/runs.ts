@@ -19,6 +19,7 @@ import { showSpan } from '../output/text.ts';
 import { eachIdCommand, optional, pageSize, readLimited } from './actions.ts';
 import { LOG_FLAGS, showRunLog } from './run-logs.ts';
 import { showStarted, watchRun } from './watch.ts';
+import { showWhy } from './why.ts';
 
 const RUN = '01893f2e-7c12-7d01-8e11-b0b1b2b3b4b5';
 const RUN_ID = {
@@ -81,6 +82,12 @@ export const runCommands: readonly CommandSpec[] = [
       }
       return EXIT.ok;
     },
+  }),
+  command('runs why', 'Say why a run waits, or how it ended', {
+    arguments: [RUN_ID],
+    details: 'What it waits for, who holds that, how many stand before it, and what can be done.',
+    examples: [`carillon runs why ${RUN}`],
+    run: async ({ args: [id = ''], cli }) => showWhy(cli, await (await cli.client()).runs.why(id)),
   }),
   command('runs logs', 'Show the log of a run', {
     arguments: [RUN_ID],

@@ -71,6 +71,8 @@ export interface PreviewRequest extends ScheduleFields {
   readonly count?: number | null | undefined;
   /** Count from here instead of from now. */
   readonly after?: string | number | null | undefined;
+  /** No instants after this one, at most 42 days later; the answer then counts them day by day. */
+  readonly until?: string | number | null | undefined;
 }
 
 export interface SchedulePreview {
@@ -86,6 +88,11 @@ export interface SchedulePreview {
     readonly kind: 'gap' | 'overlap' | 'fixed_offset';
     readonly message: string;
     readonly at: string;
+  }[];
+  /** How often it fires on each day of the zone, from after to until; empty without until. */
+  readonly per_day: readonly {
+    readonly date: string;
+    readonly count: number;
   }[];
 }
 
@@ -590,6 +597,143 @@ export interface BulkReport {
   readonly next: string | null;
 }
 
+export interface BulkRunsRequest {
+  readonly action: 'cancel' | 'rerun';
+  /** The filters of GET /api/runs; at least one, so that nothing means everything by accident. */
+  readonly filter?: {
+    /** One or several, separated by commas. */
+    readonly status?: string | readonly string[] | undefined;
+    /** Of this job, those that wait included. */
+    readonly job_id?: string | undefined;
+    readonly namespace?: string | undefined;
+    /** Whose jobs; "me" for those of the caller. */
+    readonly user_id?: string | undefined;
+    readonly handler?: string | undefined;
+    /** name:value; given several times, all must hold. */
+    readonly label?: string | readonly string[] | undefined;
+    /** Handed to this worker. */
+    readonly worker_id?: string | undefined;
+    /** Part of the error message, in any case. Needs payloads.read. */
+    readonly error?: string | undefined;
+    /** Handed out since then, and those that ended otherwise than well since then. An instant, or how long ago: 15m, 1h, 1d. */
+    readonly since?: string | undefined;
+    /** Handed out before then. An instant, or how long ago. */
+    readonly until?: string | undefined;
+  } | null | undefined;
+  /** Instead of a filter: these runs, up to 1000. */
+  readonly run_ids?: readonly string[] | null | undefined;
+  /** Only say what would be done. */
+  readonly dry_run?: boolean | null | undefined;
+  /** Why runs are run again, in one line: kept with each and in the audit log. */
+  readonly reason?: string | null | undefined;
+  /** Where a filter continues: take it from "next" of the answer before. */
+  readonly cursor?: string | null | undefined;
+}
+
+export interface BulkRunsReport {
+  readonly action: 'cancel' | 'rerun';
+  readonly dry_run: boolean;
+  readonly matched: number;
+  readonly changed: number;
+  readonly unchanged: number;
+  /** Could not be changed: they have ended, for instance. */
+  readonly refused: number;
+  /** The first 100 that matched. */
+  readonly run_ids: readonly string[];
+  /** One for each run; in a dry run, only those that cannot be changed. */
+  readonly results: readonly {
+    readonly run_id: string;
+    /** unchanged: it was asked to stop before, or was run again under the same Idempotency-Key. */
+    readonly outcome: 'changed' | 'unchanged' | 'refused';
+    /** Of a run that is run again. */
+    readonly new_run_id: string | null;
+    /** Why it was refused; null otherwise. */
+    readonly error: {
+      readonly code: string;
+      readonly message: string;
+    } | null;
+  }[];
+  /** Send it as "cursor" to go on with the rest; null: there is none. */
+  readonly next: string | null;
+}
+
+/** Why a job or a run does not run now, or how it ended. */
+export interface Why {
+  readonly state: 'scheduled' | 'waiting' | 'running' | 'paused' | 'succeeded' | 'failed' | 'cancelled' | 'skipped' | 'ended';
+  /** The first reason: what matters most. */
+  readonly text: string;
+  readonly reasons: readonly {
+    readonly code: 'paused' | 'not_due' | 'retry_wait' | 'at_limit' | 'no_worker' | 'workers_draining' | 'slots_busy' | 'behind_others' | 'starting' | 'start_timeout' | 'no_scheduler' | 'running' | 'cancelling' | 'interrupted' | 'succeeded' | 'failed' | 'dead_letter' | 'cancelled' | 'skipped' | 'schedule_ended';
+    /** What is the matter, in plain sentences. */
+    readonly text: string;
+    readonly since_at: string | null;
+    /** When it ends by itself, where that is known. */
+    readonly until_at: string | null;
+    /** The runs that hold what it waits for, at most ten. */
+    readonly held_by: readonly {
+      readonly run_id: string;
+      readonly job_id: string;
+      /** Null: it may start, and was not handed to a worker yet. */
+      readonly worker_id: string | null;
+    }[];
+    /** What a person can do; null: nothing needs to be done. */
+    readonly fix: string | null;
+  }[];
+  /** Of a run that waits, counted from 1 and up to 1,001: behind the limit of its job among the runs of the job, else among those of the same owner, handler and priority. */
+  readonly position: number | null;
+  /** When it is due, or a guess from how long the latest runs of the job took; null: unknown. */
+  readonly estimated_start_at: string | null;
+}
+
+/** The last outcomes of a job. */
+export interface Strip {
+  readonly job_id: string;
+  /** The newest first; of a run that was tried again, its latest attempt. */
+  readonly runs: readonly {
+    readonly run_id: string;
+    readonly status: RunStatus;
+    readonly scheduled_at: string;
+    readonly started_at: string | null;
+    readonly ended_at: string | null;
+    /** From start to end; null while it runs, and where it never started. */
+    readonly duration_ms: number | null;
+    readonly attempt: number;
+  }[];
+}
+
+export interface SearchResult {
+  /** At most 20, the best first. */
+  readonly hits: readonly {
+    readonly kind: 'job' | 'run' | 'worker' | 'user' | 'namespace';
+    readonly id: string;
+    readonly title: string;
+    readonly detail: string;
+    readonly namespace: string | null;
+  }[];
+  /** More may match: there were too many, or names were looked for among the newest 10,000 jobs of what the caller sees and there are more. */
+  readonly partial: boolean;
+}
+
+export interface JobVersion {
+  /** Null: it was made by a server that did not record it. */
+  readonly version: number | null;
+  readonly at: string;
+  /** Such as jobs.update or jobs.pause. */
+  readonly action: string;
+  readonly actor: {
+    readonly kind: 'server' | 'user' | 'key';
+    readonly id: string;
+    readonly name: string;
+  };
+  /** Values of a payload are hidden from callers without payloads.read. */
+  readonly changes: readonly {
+    /** Under the name that it has in the audit log. */
+    readonly field: string;
+    readonly before: unknown;
+    readonly after: unknown;
+  }[];
+}
+
 /** One attempt of one occurrence; the attempts of an occurrence share the `run_id`. */
 export interface Run {
   readonly run_id: string;
@@ -932,6 +1076,114 @@ export interface RedriveManyReport {
   readonly next: string | null;
 }
 
+export interface StatsFilter {
+  /** An instant, or how long ago, such as `6h`. */
+  readonly from?: Date | string | undefined;
+  /** An instant, or how long ago. Left out: now. */
+  readonly to?: Date | string | undefined;
+  /** auto: minutes up to six hours, else hours. */
+  readonly bucket?: 'auto' | 'minute' | 'hour' | undefined;
+  /** Left out: all in which you may read every run. */
+  readonly namespace?: string | undefined;
+  readonly handler?: string | undefined;
+  /** Of this job alone: counted from its latest 2,000 attempts. from in the answer tells how far back they reach. */
+  readonly job_id?: string | undefined;
+}
+
+export interface RunStats {
+  /** The beginning of the first bucket. */
+  readonly from: string;
+  readonly to: string;
+  readonly bucket: 'minute' | 'hour';
+  /** In order; those in which nothing ended are left out. */
+  readonly buckets: readonly {
+    /** When it begins. */
+    readonly at: string;
+    /** Attempts that had started, and ended in this bucket. */
+    readonly started: number;
+    readonly succeeded: number;
+    /** Attempts, not runs: one that is tried again counts too. */
+    readonly failed: number;
+    readonly timed_out: number;
+    readonly cancelled: number;
+    /** Occurrences that did not run. */
+    readonly skipped: number;
+    /** Attempts that failed and are tried again. */
+    readonly retried: number;
+    /** Attempts whose worker fell silent. */
+    readonly lost: number;
+    /** From when it should have started, with the spread of its schedule, to its start. null: not measured. */
+    readonly start_delay_ms: {
+      readonly p50: number;
+      readonly p95: number;
+      readonly p99: number;
+    } | null;
+    /** Within 5 %. null: nothing was measured. */
+    readonly duration_ms: {
+      readonly p50: number;
+      readonly p95: number;
+      readonly p99: number;
+    } | null;
+  }[];
+}
+
+export interface StatsNow {
+  readonly as_of: string;
+  /** Runs that workers hold, of the whole installation. null: you may not read workers. */
+  readonly running: number | null;
+  /** Of living workers that take runs. null: you may not read workers. */
+  readonly slots: number | null;
+  /** Living ones. null: you may not read workers. */
+  readonly workers: number | null;
+  /** Since when the run that waits for longest could have started. null: none waits. */
+  readonly oldest_waiting_at: string | null;
+  /** Runs that could start and wait for a slot of a worker; counting ends at 1,000. */
+  readonly waiting_at_least: number;
+  /** Of the last five minutes. null: nothing started. */
+  readonly start_delay_ms: {
+    readonly p50: number;
+    readonly p95: number;
+    readonly p99: number;
+  } | null;
+  /** Attempts that failed or took too long. */
+  readonly failed_last_hour: number;
+}
+
+export interface FailureFilter {
+  /** An instant, or how long ago, such as `6h`. */
+  readonly from?: Date | string | undefined;
+  /** An instant, or how long ago. Left out: now. */
+  readonly to?: Date | string | undefined;
+  /** Left out: all in which you may read every run. */
+  readonly namespace?: string | undefined;
+  /** Of this job alone: of its latest 2,000 attempts. */
+  readonly job_id?: string | undefined;
+  /** Groups; 50 when left out. */
+  readonly limit?: number | undefined;
+}
+
+/** Failures that are alike. */
+export interface FailureGroup {
+  /** Of the handler and the error without ids, numbers, times and addresses. other: errors past 100 groups of an hour. */
+  readonly fingerprint: string;
+  readonly namespace: string;
+  /** null: of several. */
+  readonly handler: string | null;
+  /** The beginning of one of the errors; what it quotes is hidden from those who may not read payloads. */
+  readonly message: string;
+  /** Attempts. */
+  readonly count: number;
+  /** Different jobs; of each hour, up to 20 are told apart. */
+  readonly jobs: number;
+  readonly first_at: string;
+  readonly last_at: string;
+  /** A run that failed so, lately. */
+  readonly sample_run_id: string;
+  readonly sample_job_id: string;
+  /** null: the job was deleted. */
+  readonly sample_job_name: string | null;
+}
+
 export interface Worker {
   readonly worker_id: string;
   /** What it calls itself. */
@@ -985,6 +1237,23 @@ export interface CarillonEvent {
   readonly data: { readonly [name: string]: Json | undefined };
 }
 
+/** What to read again. `refetch`: more changed than is named. */
+export interface LiveUpdate {
+  /** For Last-Event-ID; null: the one before still holds. */
+  readonly id: string | null;
+  readonly as_of: string;
+  readonly changed: {
+    /** Those that changed, and those of the runs that did. */
+    readonly jobs: readonly string[];
+    readonly runs: readonly string[];
+    /** Workers or servers came or went. */
+    readonly workers: boolean;
+    readonly dead_letters: boolean;
+  };
+  /** More changed than is named: read again what is shown. */
+  readonly refetch: boolean;
+}
+
 export interface EventSelection {
   /** Types, with or without "io.carillon."; "run" stands for all of runs. Any of them. */
   readonly type?: string | readonly string[] | undefined;
@@ -1016,6 +1285,8 @@ export interface User {
   readonly display_name: string;
   readonly disabled: boolean;
   readonly has_password: boolean;
+  /** The OpenID Connect provider that they sign in with. */
+  readonly issuer: string | null;
   readonly grants: readonly Grant[];
   readonly created_at: string;
   readonly updated_at: string;
@@ -1048,8 +1319,37 @@ export interface PasswordChange {
 }
 
 export interface Credentials {
+  /** With password: the name of a user. */
   readonly name: string;
   readonly password: string;
+}
+
+/** One way of signing in: `name` and `password`, or `ticket`, or `key`. */
+export interface SignIn {
+  /** With password: the name of a user. */
+  readonly name?: string | undefined;
+  readonly password?: string | undefined;
+  /** Instead: what follows #ticket= in the link that the server printed. */
+  readonly ticket?: string | undefined;
+  /** Instead: the admin key of the server. */
+  readonly key?: string | undefined;
+}
+
+export interface SignInMethods {
+  /** With name and password. */
+  readonly password: boolean;
+  /** With the link that the server printed. */
+  readonly ticket: boolean;
+  /** With the admin key. */
+  readonly key: boolean;
+  readonly oidc: {
+    /** For the button. */
+    readonly label: string;
+    /** Where the browser goes; next=/path says where it comes back to. */
+    readonly start_url: string;
+    /** Where the browser goes after signing out, to leave the provider too. */
+    readonly logout_url: string;
+  } | null;
 }
 
 export interface NewKey {
@@ -1156,8 +1456,11 @@ export interface UserFilter {
 /** Somebody who is signed in. */
 export interface UserSession {
   readonly session_id: string;
-  readonly user_id: string;
-  readonly user_name: string;
+  /** null: of the admin key. */
+  readonly user_id: string | null;
+  readonly user_name: string | null;
+  /** How it was opened. */
+  readonly method: 'password' | 'oidc' | 'ticket' | 'admin_key';
   /** The request came with this one. */
   readonly current: boolean;
   readonly created_at: string;
@@ -1300,6 +1603,8 @@ export interface Whoami {
   readonly user_name: string | null;
   readonly grants: readonly Grant[];
   readonly scopes: readonly string[] | null;
+  /** Of a session: how it was opened. */
+  readonly method: 'password' | 'oidc' | 'ticket' | 'admin_key' | null;
   /** Of a session: for X-CSRF-Token. */
   readonly csrf_token: string | null;
   /** When the session ends at the latest, or the key of a person expires. */
@@ -1307,7 +1612,8 @@ export interface Whoami {
 }
 
 export interface SignedIn {
-  readonly user: User;
+  /** null: the session is one of the admin key, and belongs to nobody. */
+  readonly user: User | null;
   readonly csrf_token: string;
   readonly expires_at: string;
 }

@@ -21,6 +21,8 @@ import type {
   SecretFilter,
   SessionFilter,
   SignedIn,
+  SignIn,
+  SignInMethods,
   SigningKey,
   User,
   UserChange,
@@ -200,21 +202,29 @@ export class Audit extends Resource {
 /** Sends a call as the person who has signed in. */
 type Send = <T>(call: Call) => Promise<T>;
 
-/**
- * Who is asking, and what only a name and a password can do. Sessions are for browsers, which keep their cookie: signIn and signOut
- * are of no use elsewhere. No session of the other calls outlives the call.
- */
+/** Who is asking; signing in and out in a browser; and what only a name and a password can do in programs. */
 export class Session extends Resource {
   whoami(options: CallOptions = {}): Promise<Whoami> {
     return this.read('/session', options);
   }
 
-  /** Opens a session in a cookie that the browser keeps. What changes something must carry `csrf_token` in X-CSRF-Token. */
-  signIn(credentials: Credentials, options: CallOptions = {}): Promise<SignedIn> {
-    return this.send('POST', '/session', options, { body: credentials });
+  /**
+   * For pages of the same origin: the browser keeps the cookie, which no script can read. Changes need `csrf_token` of the answer
+   * (or of `whoami`) in X-CSRF-Token.
+   */
+  open(credentials: SignIn, options: CallOptions = {}): Promise<SignedIn> {
+    return this.transport.json({
+      ...{ ...options, method: 'POST', path: '/session', body: credentials, keyless: true },
+    });
   }
 
-  signOut(options: CallOptions = {}): Promise<unknown> {
+  /** How one can sign in. Needs no key. */
+  methods(options: CallOptions = {}): Promise<SignInMethods> {
+    return this.transport.json({ ...options, method: 'GET', path: '/session/methods', keyless: true });
+  }
+
+  /** Signs out. */
+  close(options: CallOptions = {}): Promise<unknown> {
     return this.send('DELETE', '/session', options);
   }
 
@@ -261,7 +271,8 @@ export class Session extends Resource {
     const send: Send = (call) =>
       this.transport.json({ ...options, ...call, keyless: true, headers: signedIn });
     try {
-      return await act(body.user, send);
+      // A name and a password are always those of a user.
+      return await act(body.user!, send);
     } finally {
       await send({ method: 'DELETE', path: '/session' });
     }

@@ -11,6 +11,7 @@ import type {
   JobFilter,
   JobRemoved,
   JobStatusReport,
+  JobVersion,
   KeyedJob,
   ListedJob,
   Logs,
@@ -20,7 +21,9 @@ import type {
   RunRequest,
   SchedulePreview,
   ShortRun,
+  Strip,
   UpcomingRun,
+  Why,
 } from '../generated/types.ts';
 import type { List } from '../wire/list.ts';
 import { type CallOptions, type CreateOptions, randomKey } from '../wire/transport.ts';
@@ -140,6 +143,26 @@ export class Jobs extends Resource {
 
   status(jobId: string, options: CallOptions = {}): Promise<JobStatusReport> {
     return this.read(path`/jobs/${jobId}/status`, options);
+  }
+
+  /** Why it does not run now, and what can be done about it. */
+  why(jobId: string, options: CallOptions = {}): Promise<Why> {
+    return this.read(path`/jobs/${jobId}/why`, options);
+  }
+
+  /** Who changed it, when, and what; newest first. */
+  versions(jobId: string, query: PageQuery = {}, options: CallOptions = {}): List<JobVersion> {
+    return this.readList(path`/jobs/${jobId}/versions`, { ...query }, options);
+  }
+
+  /** The last outcomes of up to 50 jobs, newest first; jobs that cannot be seen are left out. */
+  async strips(
+    jobIds: readonly string[],
+    { runs, ...options }: CallOptions & { readonly runs?: number | undefined } = {},
+  ): Promise<readonly Strip[]> {
+    if (jobIds.length === 0) return [];
+    const query = { ids: jobIds.join(','), runs };
+    return (await this.read<{ strips: readonly Strip[] }>('/jobs/strips', options, query)).strips;
   }
 
   runs(jobId: string, query: RunPageQuery = {}, options: CallOptions = {}): List<ShortRun> {

@@ -1,9 +1,9 @@
 /** What a run wrote: as text, and line by line while it goes on. A stream that breaks goes on after the last line that was seen. */
 import { CarillonError } from '../carillon-error.ts';
 import { backoffMs, pause } from '../wire/backoff.ts';
+import { heard, isPassing, OPEN_MS_MAX, SilenceWatch } from '../wire/follow-stream.ts';
 import { parseEventStream, type StreamMessage } from '../wire/parse-event-stream.ts';
 import type { CallOptions, Transport } from '../wire/transport.ts';
-import { heard, isPassing, OPEN_MS_MAX, SilenceWatch } from './events.ts';
 
 export interface LogFilter {
   /** Counted from 1. */

@@ -1,5 +1,7 @@
 /** Runs, those that failed for good, the workers that execute them, and the handlers that workers offer. */
 import type {
+  BulkRunsReport,
+  BulkRunsRequest,
   CheckpointValue,
   DeadLetter,
   DeadLetterFilter,
@@ -14,7 +16,9 @@ import type {
   RunFilter,
   RunRequest,
   RunWithAttempts,
+  SearchResult,
   ShortRun,
+  Why,
   Worker,
 } from '../generated/types.ts';
 import type { List } from '../wire/list.ts';
@@ -41,6 +45,16 @@ export class Runs extends Resource {
   /** What the handler answered, however large it is. */
   result(runId: string, options: CallOptions = {}): Promise<unknown> {
     return this.read(path`/runs/${runId}/result`, options);
+  }
+
+  /** What it waits for and what can be done about it, or how it ended. */
+  why(runId: string, options: CallOptions = {}): Promise<Why> {
+    return this.read(path`/runs/${runId}/why`, options);
+  }
+
+  /** Cancels runs, or runs them again. A large selection is worked through in parts: go on with `next` as `cursor` while it is not null. */
+  bulk(request: BulkRunsRequest, options: CreateOptions = {}): Promise<BulkRunsReport> {
+    return this.transport.create('/runs/bulk', request, options);
   }
 
   cancel(runId: string, options: CallOptions = {}): Promise<RunCancelled> {
@@ -70,6 +84,13 @@ export class Runs extends Resource {
   /** What a worker is running now. */
   ofWorker(workerId: string, query: RunPageQuery = {}, options: CallOptions = {}): List<ShortRun> {
     return this.readList('/job/executions', { ...query, worker_id: workerId }, options);
+  }
+}
+
+export class Search extends Resource {
+  /** Jobs, runs, workers, users and namespaces by an id, the beginning of one, or a name. */
+  find(text: string, options: CallOptions = {}): Promise<SearchResult> {
+    return this.read('/search', options, { q: text });
   }
 }
 

@@ -7,9 +7,12 @@ import {
   hasControlCharacter,
   type Namespace,
   parseInstant,
+  Refusal,
   ROLES,
   refuseValue,
   type Session,
+  SIGN_IN_METHODS,
+  type SignInMethod,
   type User,
 } from '@carillon/domain';
 import { z } from 'zod';
@@ -34,6 +37,10 @@ export const named = (max: number) =>
     .refine((value) => value.trim() !== '', { error: 'is empty' });
 /** Longer than any that is accepted, so that what is wrong with it is said by one rule alone. */
 export const password = z.string().max(1_000, { error: 'is longer than 1000 characters' });
+const secretText = z
+  .string()
+  .min(1, { error: 'is empty' })
+  .max(1_000, { error: 'is longer than 1000 characters' });
 const ownPassword = password.optional().describe('Your own. Keys of nobody need none.');
 
 const grant = z
@@ -99,9 +106,37 @@ export const PASSWORD_BODY = {
 } satisfies Shape;
 
 export const SIGN_IN_BODY = {
-  // Of whoever was made before names were refused for their characters, too.
-  schema: z.strictObject({ name: stored(200).min(1, { error: 'is empty' }), password }),
+  schema: z.strictObject({
+    // Of whoever was made before names were refused for their characters, too.
+    name: stored(200).min(1, { error: 'is empty' }).optional().describe('With password: the name of a user.'),
+    password: password.optional(),
+    ticket: secretText
+      .optional()
+      .describe('Instead: what follows #ticket= in the link that the server printed.'),
+    key: secretText.optional().describe('Instead: the admin key of the server.'),
+  }),
 } satisfies Shape;
+
+export type SignInInput =
+  | { readonly way: 'password'; readonly name: string; readonly password: string }
+  | { readonly way: 'ticket'; readonly ticket: string }
+  | { readonly way: 'key'; readonly key: string };
+
+/** One way of signing in, and nothing of another. */
+export function toSignIn(read: z.output<typeof SIGN_IN_BODY.schema>): SignInInput {
+  const { name, password: given, ticket, key } = read;
+  const missing = (field: string) => new Refusal('field_missing', `${field} is missing.`, { field });
+  const ways = [name ?? given, ticket, key].filter((way) => way !== undefined).length;
+  if (ways > 1) {
+    const message = 'Give name and password, or ticket, or key: one of the three.';
+    throw new Refusal('field_conflict', message, { field: ticket === undefined ? 'key' : 'ticket' });
+  }
+  if (ticket !== undefined) return { way: 'ticket', ticket };
+  if (key !== undefined) return { way: 'key', key };
+  if (name === undefined) throw missing('name');
+  if (given === undefined) throw missing('password');
+  return { way: 'password', name, password: given };
+}
 
 const { limit } = paging;
 
@@ -206,16 +241,43 @@ export const { answer: userAnswer, view: userView } = answerOf<User>('User')({
   display_name: [z.string(), (user) => user.displayName],
   disabled: [z.boolean(), (user) => user.disabled],
   has_password: [z.boolean(), (user) => user.hasPassword],
+  issuer: [
+    z.string().nullable().describe('The OpenID Connect provider that they sign in with.'),
+    (user) => user.identity?.issuer ?? null,
+  ],
   grants: [z.array(grantAnswer), (user) => user.grants.map(grantView)],
   created_at: [instant, (user) => instantText(user.createdAtMs)],
   updated_at: [instant, (user) => instantText(user.updatedAtMs)],
 });
 
 export const signedInAnswer = z
-  .strictObject({ user: userAnswer, csrf_token: z.string(), expires_at: instant })
+  .strictObject({
+    user: userAnswer.nullable().describe('null: the session is one of the admin key, and belongs to nobody.'),
+    csrf_token: z.string(),
+    expires_at: instant,
+  })
   .meta({ id: 'SignedIn' });
 
-type SessionOfCaller = { readonly csrfToken: string; readonly expiresAtMs: number } | undefined;
+export const sessionMethodsAnswer = z
+  .strictObject({
+    password: z.boolean().describe('With name and password.'),
+    ticket: z.boolean().describe('With the link that the server printed.'),
+    key: z.boolean().describe('With the admin key.'),
+    oidc: z
+      .strictObject({
+        label: z.string().describe('For the button.'),
+        start_url: z.string().describe('Where the browser goes; next=/path says where it comes back to.'),
+        logout_url: z
+          .string()
+          .describe('Where the browser goes after signing out, to leave the provider too.'),
+      })
+      .nullable(),
+  })
+  .meta({ id: 'SignInMethods' });
+
+type SessionOfCaller =
+  | { readonly csrfToken: string; readonly expiresAtMs: number; readonly method: SignInMethod }
+  | undefined;
 
 /** The caller as the server sees them. */
 const callerFields = answerOf<{ caller: Caller; session: SessionOfCaller }>('Caller')({
@@ -229,6 +291,10 @@ const callerFields = answerOf<{ caller: Caller; session: SessionOfCaller }>('Cal
   ],
   grants: [z.array(grantAnswer), ({ caller }) => caller.grants.map(grantView)],
   scopes: [z.array(z.string()).nullable(), ({ caller }) => scopesView(caller.scopes)],
+  method: [
+    z.enum(SIGN_IN_METHODS).nullable().describe('Of a session: how it was opened.'),
+    ({ session }) => session?.method ?? null,
+  ],
   csrf_token: [
     z.string().nullable().describe('Of a session: for X-CSRF-Token.'),
     ({ session }) => session?.csrfToken ?? null,
@@ -250,8 +316,9 @@ export const { answer: sessionAnswer, view: sessionView } = answerOf<{
   caller: Caller;
 }>('Session')({
   session_id: [z.uuid(), ({ session }) => session.sessionId],
-  user_id: [z.uuid(), ({ session }) => session.userId],
-  user_name: [z.string(), ({ session }) => session.userName],
+  user_id: [z.uuid().nullable().describe('null: of the admin key.'), ({ session }) => session.userId ?? null],
+  user_name: [z.string().nullable(), ({ session }) => session.userName ?? null],
+  method: [z.enum(SIGN_IN_METHODS).describe('How it was opened.'), ({ session }) => session.method],
   current: [
     z.boolean().describe('The request came with this one.'),
     ({ session, caller }) => session.sessionId === caller.credential?.id,

@@ -60,7 +60,7 @@ export function toEventsQuery(
   };
 }
 
-function readEventId(given: string | undefined, field: string): EventCursor | undefined {
+export function readEventId(given: string | undefined, field: string): EventCursor | undefined {
   if (given === undefined) return undefined;
   return (
     readEventCursor(given.replace(/^gap-/, '')) ??

@@ -78,7 +78,7 @@ function selectedValue({ kind, query }: Filter, value: unknown): unknown {
 }
 
 /** In a filter, what is no id is a mistake in the request; nothing was looked for. */
-function readIdFilter(given: string, field: string, what: 'job' | 'run'): string {
+export function readIdFilter(given: string, field: string, what: 'job' | 'run'): string {
   try {
     return readId(given, what);
   } catch (error) {

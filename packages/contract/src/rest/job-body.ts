@@ -71,15 +71,19 @@ export const PREVIEW_BODY = {
     ...scheduleFields,
     count: countInBody(100).describe('How many instants to show; 5 when left out.'),
     after: scheduleFields.start_at.describe('Count from here instead of from now.'),
+    until: scheduleFields.start_at.describe(
+      'No instants after this one, at most 42 days later; the answer then counts them day by day.',
+    ),
   }),
   aliases: JOB_BODY.aliases,
 } satisfies Shape;
 
 export function toPreviewRequest(read: z.output<typeof PREVIEW_BODY.schema>) {
-  const { count, after, ...schedule } = read;
+  const { count, after, until, ...schedule } = read;
   return {
     schedule: toInput(SCHEDULE_FIELDS, schedule),
     count: count ?? 5,
     afterMs: after == null ? undefined : parseInstant(after, { field: 'after' }),
+    untilMs: until == null ? undefined : parseInstant(until, { field: 'until' }),
   };
 }

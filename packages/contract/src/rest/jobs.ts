@@ -360,6 +360,7 @@ interface PreviewFacts {
     readonly message: string;
     readonly atMs: number;
   }[];
+  readonly perDay: readonly { readonly date: string; readonly count: number }[];
 }
 
 const fire = answerOf<PreviewFacts['fires'][number]>()({
@@ -378,4 +379,10 @@ export const { answer: previewAnswer, view: previewView } = answerOf<PreviewFact
   time_zone: [z.string(), ({ zone }) => zone],
   fires: [z.array(fire.answer), ({ fires }) => fires.map(fire.view)],
   warnings: [z.array(warning.answer), ({ warnings }) => warnings.map(warning.view)],
+  per_day: [
+    z
+      .array(z.strictObject({ date: z.string(), count: z.int() }))
+      .describe('How often it fires on each day of the zone, from after to until; empty without until.'),
+    ({ perDay }) => perDay.map(({ date, count }) => ({ date, count })),
+  ],
 });

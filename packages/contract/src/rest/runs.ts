@@ -84,6 +84,12 @@ const allRunsFields = z.strictObject({
 export const ALL_RUNS_QUERY = { schema: allRunsFields } satisfies Shape;
 
 export function toAllRunsQuery(read: z.output<typeof allRunsFields>) {
+  const { selection, before } = toRunSelection(read);
+  return { ...selection, before, limit: read.limit, results: includesResult(read) };
+}
+
+/** The filters of a list across jobs, and where it continues. */
+export function toRunSelection(read: { readonly cursor?: string | null | undefined }) {
   const selection = toSelection(RUN_FILTERS, read);
   const { statuses = [], jobId } = selection;
   const isOfWaiting = jobId === undefined && statuses.includes('QUEUED');
@@ -96,15 +102,15 @@ export function toAllRunsQuery(read: z.output<typeof allRunsFields>) {
     read,
     isOfWaiting ? readWaitingCursor : readListedCursor,
   );
-  return { ...selection, before, limit: read.limit, results: includesResult(read) };
+  return { selection, before };
 }
 
-interface ListedCursor {
+export interface ListedCursor {
   readonly atMs: number;
   readonly runId: RunId;
   readonly epoch: number;
 }
-interface WaitingCursor {
+export interface WaitingCursor {
   readonly jobId: JobId;
   readonly runId: RunId;
 }

@@ -32,7 +32,7 @@ export function AccountMenu({ caller }: { caller: Whoami }) {
   const navigate = useNavigate();
   const signOut = async () => {
     try {
-      await carillon.session.signOut();
+      await carillon.session.close();
     } catch (error) {
       notify({ error });
       return;

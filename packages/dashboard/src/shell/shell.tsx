@@ -1,14 +1,18 @@
 /** What surrounds every screen: where to go, in which namespace, whether we keep up, who is signed in. */
-import { AppShell, Burger, Group, NavLink, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { AppShell, Burger, Button, Group, Kbd, NavLink, Text } from '@mantine/core';
+import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, useRouterState, useSearch } from '@tanstack/react-router';
 import { Suspense, useEffect } from 'react';
+import { LiveProvider } from '../api/live.tsx';
 import { sessionQuery } from '../api/session.ts';
 import { Waiting } from '../ui/card.tsx';
 import { useShortcuts } from '../ui/shortcuts.ts';
 import { AccountMenu } from './account-menu.tsx';
+import { KeysDialog } from './keys-dialog.tsx';
 import { NamespacePicker } from './namespace-picker.tsx';
+import { Palette } from './palette.tsx';
+import { StatusBar } from './status-bar.tsx';
 
 export interface Screen {
   readonly to: '/' | '/jobs' | '/runs' | '/dead' | '/workers' | '/settings/$part';
@@ -45,48 +49,60 @@ export function Shell() {
       search: ns === undefined ? {} : { ns },
     } as never);
   useShortcuts(Object.fromEntries(SCREENS.map((screen) => [`g ${screen.key}`, () => go(screen)])));
+  const [finding, finder] = useDisclosure();
+  const [showsKeys, keys] = useDisclosure();
+  useHotkeys([['mod+K', finder.toggle]], []);
+  useShortcuts({ '?': keys.open, n: () => navigate({ to: '/jobs/new' }) });
   if (!caller) return null;
   return (
-    <AppShell
-      header={{ height: 52 }}
-      navbar={{ width: 190, breakpoint: 'sm', collapsed: { mobile: !opened } }}
-      padding="md"
-    >
-      <AppShell.Header>
-        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
-          <Group gap="sm" wrap="nowrap">
-            <Burger opened={opened} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
-            <Text fw={700} component={Link} to="/" c="inherit">
-              Carillon
-            </Text>
-            <NamespacePicker />
+    <LiveProvider>
+      <AppShell
+        header={{ height: 52 }}
+        navbar={{ width: 190, breakpoint: 'sm', collapsed: { mobile: !opened } }}
+        padding="md"
+      >
+        <AppShell.Header>
+          <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+            <Group gap="sm" wrap="nowrap">
+              <Burger opened={opened} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
+              <Text fw={700} component={Link} to="/" c="inherit">
+                Carillon
+              </Text>
+              <NamespacePicker />
+            </Group>
+            <Group gap="md" wrap="nowrap">
+              <StatusBar />
+              <Button size="compact-sm" variant="default" onClick={finder.open} aria-label="Find anything">
+                Find&nbsp;<Kbd size="xs">Ctrl K</Kbd>
+              </Button>
+              <AccountMenu caller={caller} />
+            </Group>
           </Group>
-          <Group gap="sm" wrap="nowrap">
-            <AccountMenu caller={caller} />
-          </Group>
-        </Group>
-      </AppShell.Header>
-      <AppShell.Navbar p="xs" component="nav" aria-label="Screens">
-        {SCREENS.map((screen) => (
-          <NavLink
-            key={screen.label}
-            label={screen.label}
-            active={screen.to === '/' ? path === '/' : path.startsWith(`/${screen.to.split('/')[1]}`)}
-            component={Link}
-            {...({
-              to: screen.to,
-              params: screen.part === undefined ? {} : { part: screen.part },
-              search: ns === undefined ? {} : { ns },
-            } as object)}
-            onClick={close}
-          />
-        ))}
-      </AppShell.Navbar>
-      <AppShell.Main>
-        <Suspense fallback={<Waiting height={300} />}>
-          <Outlet />
-        </Suspense>
-      </AppShell.Main>
-    </AppShell>
+        </AppShell.Header>
+        <AppShell.Navbar p="xs" component="nav" aria-label="Screens">
+          {SCREENS.map((screen) => (
+            <NavLink
+              key={screen.label}
+              label={screen.label}
+              active={screen.to === '/' ? path === '/' : path.startsWith(`/${screen.to.split('/')[1]}`)}
+              component={Link}
+              {...({
+                to: screen.to,
+                params: screen.part === undefined ? {} : { part: screen.part },
+                search: ns === undefined ? {} : { ns },
+              } as object)}
+              onClick={close}
+            />
+          ))}
+        </AppShell.Navbar>
+        <AppShell.Main>
+          <Suspense fallback={<Waiting height={300} />}>
+            <Outlet />
+          </Suspense>
+        </AppShell.Main>
+      </AppShell>
+      <Palette opened={finding} onClose={finder.close} />
+      <KeysDialog opened={showsKeys} onClose={keys.close} />
+    </LiveProvider>
   );
 }

@@ -19,9 +19,17 @@ export interface User {
   /** Can neither sign in nor use a key. */
   readonly disabled: boolean;
   readonly hasPassword: boolean;
+  /** Of whoever signs in with an OpenID Connect provider. */
+  readonly identity?: UserIdentity | undefined;
   readonly grants: readonly Grant[];
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
+}
+
+/** Who somebody is to their provider; unlike a name, nobody else ever gets it. */
+export interface UserIdentity {
+  readonly issuer: string;
+  readonly subject: string;
 }
 
 export interface ApiKey {
@@ -54,10 +62,16 @@ export interface PreviousSecret {
   readonly lastUsedAtMs: number | undefined;
 }
 
+/** How a session was opened. */
+export const SIGN_IN_METHODS = ['password', 'oidc', 'ticket', 'admin_key'] as const;
+export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
+
 export interface Session {
   readonly sessionId: string;
-  readonly userId: string;
-  readonly userName: string;
+  /** Undefined: it is one of the admin key, and belongs to nobody. */
+  readonly userId: string | undefined;
+  readonly userName: string | undefined;
+  readonly method: SignInMethod;
   readonly createdAtMs: number;
   /** To the minute. */
   readonly lastSeenAtMs: number;

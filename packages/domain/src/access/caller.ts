@@ -34,6 +34,8 @@ export interface Credential {
   readonly makerId?: string | undefined;
   /** Of a key: it came with the secret before the last rotation. */
   readonly isPrevious?: boolean;
+  /** Of a session that no password can be shown for: when the admin key, a ticket or a provider proved who it is. */
+  readonly provenAtMs?: number;
 }
 
 /** Who did something: a person whatever they came with, the server, or a key that belongs to nobody. */

@@ -131,3 +131,4 @@ export type BulkAction = (typeof BULK_ACTIONS)[number];
 /** Per request: about two seconds of work. */
 export const BULK_JOBS_MAX = 1_000;
 export const BULK_LETTERS_MAX = 1_000;
+export const BULK_RUNS_MAX = 1_000;

@@ -3,6 +3,7 @@ export * from './describe-schedule.ts';
 export * from './fire-time.ts';
 export * from './interval.ts';
 export * from './next-fires.ts';
+export * from './occurrences-per-day.ts';
 export * from './parse-cron.ts';
 export * from './parse-instant.ts';
 export * from './parse-zone.ts';

@@ -127,6 +127,7 @@ function accountOperations(parts: AccountParts) {
     ...namespaceOperations(parts),
     ...userOperations(parts),
     ...keyOperations(parts),
+    // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
     ...sessionOperations(parts),
   };
 }

@@ -3,7 +3,15 @@
  * round trip; a change made on this server counts here at once, on every other within that time.
  */
 import { timingSafeEqual } from 'node:crypto';
-import { Cache, type Caller, grantsWithin, type Origin, Refusal, type User } from '@carillon/domain';
+import {
+  Cache,
+  type Caller,
+  EVERYWHERE,
+  grantsWithin,
+  type Origin,
+  Refusal,
+  type User,
+} from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
 import type { AccountStore, FoundKey, FoundSession, KeyUse } from '../storage/account-store.ts';
 import { FailureBudget } from './failure-budget.ts';
@@ -196,17 +204,30 @@ function knownKey({ key, hash, isPrevious, owner }: FoundKey): KnownKey {
 }
 
 function knownSession({ session, user }: FoundSession, usedAtMs = 0): KnownSession {
-  const { sessionId, expiresAtMs, lastSeenAtMs } = session;
+  const { sessionId, expiresAtMs, lastSeenAtMs, createdAtMs, method } = session;
   return {
     sessionId,
     expiresAtMs,
     lastSeenAtMs: Math.max(lastSeenAtMs, usedAtMs),
     identity: {
-      ...userIdentity(user),
-      credential: { kind: 'session', id: sessionId, name: undefined, expiresAtMs },
+      ...(user ? userIdentity(user) : ADMIN),
+      credential: {
+        ...{ kind: 'session', id: sessionId, name: undefined, expiresAtMs },
+        ...(method !== 'password' && { provenAtMs: createdAtMs }),
+      },
     },
   };
 }
+
+/** Whoever has the admin key, or a session that was opened with it. */
+export const ADMIN: Identity = {
+  kind: 'key',
+  id: 'admin',
+  name: 'admin key',
+  userId: undefined,
+  grants: [{ namespace: EVERYWHERE, role: 'admin', ownOnly: false }],
+  scopes: undefined,
+};
 
 export function userIdentity(user: User): Identity {
   const { userId, name } = user;

@@ -8,6 +8,8 @@ import type { AccountParts } from './accounts.ts';
 /** However long the credential lasts: what it made on its own is over this long after it was revoked. */
 const WITHOUT_PASSWORD_MS_MAX = 30 * 24 * 3_600_000;
 
+const PROVEN_MS = 60 * 60_000;
+
 /** Counted like an attempt to sign in. */
 export async function requireOwnPassword(
   { store, passwords, signIns }: AccountParts,
@@ -33,8 +35,10 @@ export async function requireProofForKey(
 ): Promise<void> {
   if (caller.userId === undefined) {
     const endMs = caller.credential?.expiresAtMs;
-    if (endMs === undefined || (key.expiresAtMs !== undefined && key.expiresAtMs <= endMs)) return;
-    const message = `expires_at must be at most ${new Date(endMs).toISOString()}, when the key that asks expires.`;
+    if (endMs === undefined || isFreshlyProven(caller, parts.clock.now())) return;
+    if (key.expiresAtMs !== undefined && key.expiresAtMs <= endMs) return;
+    const what = caller.credential?.kind === 'session' ? 'session' : 'key';
+    const message = `expires_at must be at most ${new Date(endMs).toISOString()}, when the ${what} that asks expires.`;
     throw new Refusal('field_invalid', message, { field: 'expires_at' });
   }
   const credentialMs = caller.credential?.expiresAtMs ?? Number.POSITIVE_INFINITY;
@@ -46,6 +50,7 @@ export async function requireProofForKey(
     : 'A key that is not your own';
   const { currentPassword } = key;
   if ((await showsPassword(parts, caller, { what, currentPassword })) || !isLasting) return;
+  if (isFreshlyProven(caller, parts.clock.now())) return;
   if (!neverExpires(caller) || !may(caller, 'keys.manage')) throw passwordRequired(what);
 }
 
@@ -60,6 +65,11 @@ export async function requirePasswordToGive(
 ): Promise<void> {
   const what = 'Adding or enabling a user, and giving them grants or a password,';
   if ((await showsPassword(parts, caller, { what, currentPassword })) || neverExpires(caller)) return;
+  if (isFreshlyProven(caller, parts.clock.now())) return;
+  if (caller.credential?.provenAtMs !== undefined) {
+    const message = `${what} takes that you signed in within the last ${PROVEN_MS / 60_000} minutes: sign in again.`;
+    throw new Refusal('forbidden', message);
+  }
   const message = `${what} takes a key that does not expire, or the admin key: ${caller.name} expires.`;
   throw new Refusal('forbidden', message);
 }
@@ -92,6 +102,12 @@ async function showsPassword(
 function passwordRequired(what: string): Refusal {
   const message = `${what} takes your password in current_password.`;
   return new Refusal('password_required', message, { field: 'current_password' });
+}
+
+/** There is no password to show: that they signed in not long ago stands for it. */
+function isFreshlyProven({ credential }: Caller, nowMs: number): boolean {
+  const { provenAtMs } = credential ?? {};
+  return provenAtMs !== undefined && nowMs - provenAtMs <= PROVEN_MS;
 }
 
 /** The admin key, and keys without an end; not the secret before a rotation, which ends with the overlap. */

@@ -1,6 +1,7 @@
 /**
  * Sessions: sign in and out. An unknown name, a wrong password and a disabled user are refused with the same message after
- * the same time, so that nobody learns which accounts exist.
+ * the same time, so that nobody learns which accounts exist. The admin key, and a ticket that a server printed, open a session
+ * that belongs to nobody, may everything and does not last long.
  */
 import {
   type Caller,
@@ -9,18 +10,21 @@ import {
   Refusal,
   requireMay,
   type Session,
+  type SignInMethod,
   stranger,
   type User,
 } from '@carillon/domain';
 import { auditEntry } from '../audit/audit-log.ts';
 import type { AccountParts } from './accounts.ts';
 import { addressGroup } from './address-group.ts';
-import { userIdentity } from './identities.ts';
-import { hashSecret, newToken } from './secrets.ts';
+import { ADMIN, userIdentity } from './identities.ts';
+import { type OutsidePerson, outsideUser } from './outside-users.ts';
+import { hashSecret, isToken, newToken } from './secrets.ts';
 import { userSubject } from './users.ts';
 
 export interface SignedIn {
-  readonly user: User;
+  /** Undefined: the session is one of the admin key. */
+  readonly user: User | undefined;
   readonly session: Session;
   /** For the cookie; only its hash is stored. */
   readonly token: string;
@@ -34,16 +38,116 @@ export interface ListSessionsQuery {
   readonly limit: number;
 }
 
+const TICKET_MS = 10 * 60_000;
+/** However long sessions of people last: everybody with the cookie may everything. */
+const ADMIN_SESSION_MS_MAX = 12 * 3_600_000;
+const TICKET_REFUSED =
+  'The link was used before, or is more than 10 minutes old. Sign in with a password or the admin key, or restart the server for a new link.';
+const ADMIN_KEY_REFUSED =
+  'The key is not the admin key of this server. Other keys open no session: send them in Authorization.';
+
 export function sessionOperations(parts: AccountParts) {
   const { store, audit, passwords, signIns, identities, sessionTimes, clock, random } = parts;
 
-  const newSession = ({ userId, name }: User, { address, userAgent }: Origin): Session => {
+  const newSession = (user: User | undefined, method: SignInMethod, origin: Origin): Session => {
     const nowMs = clock.now();
-    const times = { createdAtMs: nowMs, lastSeenAtMs: nowMs, expiresAtMs: nowMs + sessionTimes.maxMs };
-    return { sessionId: random.id(), userId, userName: name, ...times, address, userAgent };
+    const { address, userAgent } = origin;
+    const maxMs = user ? sessionTimes.maxMs : Math.min(sessionTimes.maxMs, ADMIN_SESSION_MS_MAX);
+    const times = { createdAtMs: nowMs, lastSeenAtMs: nowMs, expiresAtMs: nowMs + maxMs };
+    const whose = { userId: user?.userId, userName: user?.name, method };
+    return { sessionId: random.id(), ...whose, ...times, address, userAgent };
+  };
+
+  const openingEntry = (session: Session, opener: Caller) =>
+    auditEntry(
+      opener,
+      {
+        ...{ action: 'session.sign_in', ...sessionSubject(session) },
+        ...(session.method !== 'password' && { after: { method: session.method } }),
+      },
+      session.createdAtMs,
+    );
+
+  const openAdminSession = async (
+    { origin }: Caller,
+    method: SignInMethod,
+    facts: { ticketHash?: string } = {},
+  ): Promise<SignedIn | undefined> => {
+    const session = newSession(undefined, method, origin);
+    const token = newToken();
+    const audit = openingEntry(session, { ...ADMIN, origin });
+    const opened = await store.createSession(session, hashSecret(token), { ...facts, audit });
+    return opened ? { user: undefined, session, token } : undefined;
+  };
+
+  const refuseAdmin = async (caller: Caller, message: string): Promise<never> => {
+    const subject = { kind: 'user', id: 'unknown' };
+    await audit.record(caller, { action: 'session.refused', namespace: undefined, subject });
+    throw new Refusal('sign_in_refused', message);
   };
 
   return {
+    /** For the greeting of a server: opens one session of the admin key, on any server of the storage. Only its hash is stored. */
+    async issueTicket(caller: Caller): Promise<string> {
+      requireMay(caller, 'users.manage');
+      const ticket = newToken();
+      const nowMs = clock.now();
+      await store.addTicket({ hash: hashSecret(ticket), expiresAtMs: nowMs + TICKET_MS }, nowMs);
+      return ticket;
+    },
+
+    /** Guesses count for their address: nobody can be kept out from elsewhere, since what is guessed differs. */
+    async signInWithTicket(caller: Caller, { ticket }: { ticket: string }): Promise<SignedIn> {
+      const attempt = await signIns.begin({ name: `ticket ${ticket}`, address: caller.origin.address });
+      const opened =
+        isToken(ticket) && (await openAdminSession(caller, 'ticket', { ticketHash: hashSecret(ticket) }));
+      if (!opened) return refuseAdmin(caller, TICKET_REFUSED);
+      await attempt.succeeded();
+      return opened;
+    },
+
+    /** isAdminKey: whether it is that of the server that was asked. */
+    async signInWithAdminKey(
+      caller: Caller,
+      { key, isAdminKey }: { key: string; isAdminKey: (key: string) => boolean },
+    ): Promise<SignedIn> {
+      const attempt = await signIns.begin({ name: `key ${key}`, address: caller.origin.address });
+      const opened = isAdminKey(key) && (await openAdminSession(caller, 'admin_key'));
+      if (!opened) return refuseAdmin(caller, ADMIN_KEY_REFUSED);
+      await attempt.succeeded();
+      return opened;
+    },
+
+    /**
+     * With a provider: identify answers whom it vouches for, and throws if it does not. state: what the attempt is counted by, besides
+     * its address.
+     */
+    async signInFromOutside(
+      { origin }: Caller,
+      { state, identify }: { state: string; identify: () => Promise<OutsidePerson> },
+    ): Promise<SignedIn> {
+      const attempt = await signIns.begin({ name: `oidc ${state}`, address: origin.address });
+      const user = await identify()
+        .then((person) => outsideUser(parts, origin, person))
+        .catch(async (error: unknown) => {
+          const subject = { kind: 'user', id: 'unknown' };
+          await audit.record(stranger(origin), {
+            ...{ action: 'session.refused', namespace: undefined, subject },
+            after: { method: 'oidc' },
+          });
+          throw error;
+        });
+      const session = newSession(user, 'oidc', origin);
+      const token = newToken();
+      const opened = await store.createSession(session, hashSecret(token), {
+        address: origin.address === undefined ? undefined : addressGroup(origin.address),
+        audit: openingEntry(session, { ...userIdentity(user), origin }),
+      });
+      if (!opened) throw new Refusal('sign_in_refused', 'The user was removed or disabled.');
+      await attempt.succeeded();
+      return { user, session, token };
+    },
+
     /** The caller is not known yet; only their origin counts. */
     async signIn(caller: Caller, given: { name: string; password: string }): Promise<SignedIn> {
       const { origin } = caller;
@@ -51,7 +155,8 @@ export function sessionOperations(parts: AccountParts) {
       const attempt = await signIns.begin({ name, address: origin.address });
       const found = await store.userToSignIn(name);
       const isCorrect = await passwords.verify(given.password, found?.passwordHash ?? undefined);
-      const session = found && isCorrect && !found.user.disabled ? newSession(found.user, origin) : undefined;
+      const session =
+        found && isCorrect && !found.user.disabled ? newSession(found.user, 'password', origin) : undefined;
       const token = newToken();
       // The storage compares the password hash again: it may have changed during the slow check.
       const opened =
@@ -59,11 +164,7 @@ export function sessionOperations(parts: AccountParts) {
         (await store.createSession(session, hashSecret(token), {
           checkedPasswordHash: found!.passwordHash ?? undefined,
           address: origin.address === undefined ? undefined : addressGroup(origin.address),
-          audit: auditEntry(
-            { ...userIdentity(found!.user), origin },
-            { action: 'session.sign_in', ...sessionSubject(session) },
-            session.createdAtMs,
-          ),
+          audit: openingEntry(session, { ...userIdentity(found!.user), origin }),
         }));
       if (!found || !session || !opened) {
         // An unknown name is not recorded: sometimes it is a password typed into the wrong field.
@@ -80,14 +181,14 @@ export function sessionOperations(parts: AccountParts) {
     /** The session of a token, if it is the caller's. */
     async getSession(caller: Caller, token: string): Promise<Session | undefined> {
       const found = await store.sessionToCheck(hashSecret(token));
-      return found?.user.userId === caller.userId ? found?.session : undefined;
+      return found?.session.sessionId === caller.credential?.id ? found?.session : undefined;
     },
 
     async signOut(caller: Caller, token: string): Promise<void> {
       const found = await store.sessionToCheck(hashSecret(token));
-      if (found?.user.userId !== caller.userId) return;
-      const change = { action: 'session.sign_out', ...sessionSubject(found!.session) };
-      await store.removeSession(found!.session.sessionId, auditEntry(caller, change, clock.now()));
+      if (!found || found.session.sessionId !== caller.credential?.id) return;
+      const change = { action: 'session.sign_out', ...sessionSubject(found.session) };
+      await store.removeSession(found.session.sessionId, auditEntry(caller, change, clock.now()));
       identities.forget();
     },
 

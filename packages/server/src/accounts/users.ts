@@ -157,6 +157,10 @@ export function userOperations(parts: AccountParts) {
       const isSignedIn = own && caller.kind === 'user';
       if (!isSignedIn) requireMay(caller, 'users.manage');
       const user = await requireUser(parts, userId);
+      if (user.identity) {
+        const message = `${user.name} signs in with ${user.identity.issuer} and has no password here.`;
+        throw new Refusal('forbidden', message);
+      }
       // Whoever sets a password can sign in with it, and so needs every grant of the user.
       if (!isSignedIn) await requireGrantsOf(parts, caller, user.grants);
       requirePassword(input.password, { field: 'password', userName: user.name });

@@ -58,6 +58,11 @@ export class AuditLog {
       namespace === undefined ? visible : [namespace].filter((name) => visible?.includes(name) ?? true);
     return this.#store.list({ ...query, namespaces, sinceMade: visible !== undefined });
   }
+
+  /** What was done to one thing, newest first. Whoever calls decides what of it is shown, and to whom. */
+  ofSubject(query: Required<Pick<AuditQuery, 'subjectId' | 'limit'>> & Pick<AuditQuery, 'beforeId'>) {
+    return this.#store.list(query);
+  }
 }
 
 let redact = redactor();

@@ -11,6 +11,7 @@ import {
   parseNetwork,
 } from '@carillon/worker';
 import { z } from 'zod';
+import { oidcSettings } from './oidc-settings.ts';
 
 const integer = (min: number, max: number) => z.int().min(min).max(max);
 
@@ -200,8 +201,15 @@ export const configSchema = z.strictObject({
       max_hours: integer(1, 8_760)
         .default(168)
         .describe('A session ends after this long, however much it is used.'),
+      start_link: z
+        .boolean()
+        .default(true)
+        .describe(
+          'Whether the server prints a link when it has started that signs in as the admin key, once and within ten minutes.',
+        ),
     })
     .prefault({}),
+  oidc: oidcSettings,
   events: z
     .strictObject({
       retention_days: integer(1, 3_650)

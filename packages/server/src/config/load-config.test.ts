@@ -61,7 +61,11 @@ test('nothing has to be configured', () => {
     allowed_hosts: [],
     connections: { total_max: 10_000, address_max: 1_000 },
     rate_limit: { key_per_second: 1_000, address_per_second: 5_000, burst_seconds: 10 },
-    session: { idle_minutes: 720, max_hours: 168 },
+    session: { idle_minutes: 720, max_hours: 168, start_link: true },
+    oidc: {
+      ...{ scopes: ['openid', 'profile', 'email'], groups_claim: 'groups' },
+      ...{ grants: [], label: 'Single sign-on' },
+    },
     events: { retention_days: 7, listeners_max: 1_000 },
     logs: { result_max_mb: 64, retention_days: 30, s3: { region: 'us-east-1', prefix: 'carillon-logs' } },
     metrics: { open: false },

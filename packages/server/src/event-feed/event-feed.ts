@@ -4,11 +4,9 @@
  */
 import {
   type Caller,
-  callerKey,
   type EventCursor,
   FIRST_EVENT_CURSOR,
   type RecordedEvent,
-  Refusal,
   requireMay,
 } from '@carillon/domain';
 import type { Clock, Log } from '@carillon/foundation';
@@ -17,6 +15,8 @@ import { type EventFilter, eventViewOf, wantedBy } from './event-filter.ts';
 import { EventStream } from './event-stream.ts';
 import { EventTail } from './event-tail.ts';
 import { gapAfter } from './gap-after.ts';
+import { ListenerLimits } from './listener-limits.ts';
+import { LiveFeed } from './live-feed.ts';
 
 export interface WatchOptions {
   readonly filter?: EventFilter;
@@ -43,7 +43,6 @@ export interface EventFeedOptions {
   readonly listenersMax: number;
 }
 
-const LISTENERS_PER_CALLER_MAX = 50;
 const TURNS_MAX = 2;
 /** A filter that matches few events makes a page short, not slow: the rest is on the next page. */
 const READS_PER_PAGE_MAX = 10;
@@ -51,39 +50,37 @@ const READ_MAX = 1_000;
 
 export class EventFeed {
   readonly #options: EventFeedOptions;
+  /** Updates for pages. */
+  readonly live: LiveFeed;
   readonly #tail: EventTail;
   readonly #open = new Set<EventStream>();
-  readonly #perCaller = new Map<string, number>();
+  readonly #limits: ListenerLimits;
   readonly #turns: (() => void)[] = [];
   #turnsTaken = 0;
 
   constructor(options: EventFeedOptions) {
     this.#options = options;
     this.#tail = new EventTail(options);
+    this.#limits = new ListenerLimits(options.listenersMax);
+    this.live = new LiveFeed({ ...options, limits: this.#limits });
   }
 
   /** For metrics. */
   counts(): { listeners: number; behindMs: number } {
-    return { listeners: this.#open.size, behindMs: this.#tail.behindMs };
+    return { listeners: this.#limits.open, behindMs: this.#tail.behindMs };
   }
 
   /** A hint that events were recorded: costs nothing without listeners. */
   nudge(): void {
     this.#tail.nudge();
+    this.live.nudge();
   }
 
   /** after: the position of the last event received; undefined: from now on. Close it, or leave its loop, when done. */
   open(caller: Caller, filter: EventFilter = {}, after?: EventCursor): EventStream {
     requireMay(caller, 'events.read');
-    const { store, clock, listenersMax } = this.#options;
-    const key = callerKey(caller);
-    const count = this.#perCaller.get(key) ?? 0;
-    if (count >= LISTENERS_PER_CALLER_MAX) {
-      throw new Refusal('too_many_listeners', `${caller.name} already follows the events ${count} times.`);
-    }
-    if (this.#open.size >= listenersMax) {
-      throw new Refusal('overloaded', `${this.#open.size} readers already follow the events of this server.`);
-    }
+    const { store, clock } = this.#options;
+    const giveBack = this.#limits.admit(caller);
     const leave = this.#tail.join();
     const stream = new EventStream({
       ...{ caller, filter, after, store, tail: this.#tail },
@@ -92,13 +89,10 @@ export class EventFeed {
       onClose: () => {
         leave();
         this.#open.delete(stream);
-        const left = this.#perCaller.get(key)! - 1;
-        if (left > 0) this.#perCaller.set(key, left);
-        else this.#perCaller.delete(key);
+        giveBack();
       },
     });
     this.#open.add(stream);
-    this.#perCaller.set(key, count + 1);
     return stream;
   }
 
@@ -131,6 +125,7 @@ export class EventFeed {
   /** Ends every stream. */
   close(): void {
     for (const stream of [...this.#open]) stream.close();
+    this.live.close();
   }
 
   async #takeTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -12,12 +12,12 @@ import {
 import type { EventStore } from '../storage/event-store.ts';
 
 export type EventFilter = EventSelection;
-export type EventTest = (event: RecordedEvent) => boolean;
+export type EventTest = (event: Pick<RecordedEvent, 'cursor' | 'kind' | 'job' | 'member'>) => boolean;
 /** The event as a caller may see it; undefined: not at all. */
 export type EventView = (event: RecordedEvent) => RecordedEvent | undefined;
 
 /** A gap is reported whatever the filter says. */
-export function wantedBy(filter: EventFilter): EventTest {
+export function wantedBy(filter: EventFilter): (event: RecordedEvent) => boolean {
   const { kinds, jobId, runId, namespace, userId, handler } = filter;
   const labels = Object.entries(filter.labels ?? {});
   return ({ kind, job, run }) =>
@@ -43,7 +43,11 @@ export async function eventViewOf(
   return (event) => (isVisible(event) ? eventShownTo(caller, event) : undefined);
 }
 
-async function visibleEvents(caller: Caller, store: Pick<EventStore, 'namespacesBegan'>): Promise<EventTest> {
+/** The same without what of an event is shown. */
+export async function visibleEvents(
+  caller: Caller,
+  store: Pick<EventStore, 'namespacesBegan'>,
+): Promise<EventTest> {
   const visible = visibleTo(caller, 'events.read');
   const names = visible?.map(({ namespace }) => namespace).filter((name) => name !== DEFAULT_NAMESPACE) ?? [];
   const began = names.length === 0 ? new Map<string, number>() : await store.namespacesBegan(names);

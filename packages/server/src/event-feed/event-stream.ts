@@ -5,7 +5,7 @@
  */
 import { type Caller, compareEventCursors, type EventCursor, type RecordedEvent } from '@carillon/domain';
 import type { EventStore } from '../storage/event-store.ts';
-import { type EventFilter, type EventTest, type EventView, eventViewOf, wantedBy } from './event-filter.ts';
+import { type EventFilter, type EventView, eventViewOf, wantedBy } from './event-filter.ts';
 import type { EventTail } from './event-tail.ts';
 import { gapAfter } from './gap-after.ts';
 
@@ -29,7 +29,7 @@ const READ_MAX = 500;
 export class EventStream implements AsyncIterable<RecordedEvent> {
   readonly #options: EventStreamOptions;
   readonly #closed = new AbortController();
-  readonly #isWanted: EventTest;
+  readonly #isWanted: (event: RecordedEvent) => boolean;
   /** Undefined until the first event is awaited. */
   #viewOf: EventView | undefined;
   #position: EventCursor | undefined;

@@ -8,7 +8,8 @@ import { type Action, isReading } from '@carillon/domain';
 import { type Log, systemClock } from '@carillon/foundation';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Accounts } from '../accounts/accounts.ts';
-import { keyProof } from '../accounts/secrets.ts';
+import { keyProof, sameSecret } from '../accounts/secrets.ts';
+import type { OidcSignIn } from '../oidc/oidc-sign-in.ts';
 import type { Operations } from '../operations/operations.ts';
 import type { WorkerSessions } from '../worker-home/worker-sessions.ts';
 import { answerBrokenRequest, answerProblems } from './answer-problems.ts';
@@ -30,6 +31,7 @@ import type { RequestLimits } from './rate-limit.ts';
 import { readJsonBodies } from './read-input.ts';
 import { addRequestHooks } from './request-hooks.ts';
 import { healthRoutes, type ProveKey, type Readiness, sharedReadiness } from './routes/health-routes.ts';
+import { oidcRoutes } from './routes/oidc-routes.ts';
 import { allMethods } from './rpc/all-methods.ts';
 import { answerUnknownCalls } from './rpc/answer-unknown-calls.ts';
 import { mountRpc } from './rpc/mount-rpc.ts';
@@ -42,6 +44,8 @@ export interface GatewayOptions {
   readonly operations: Operations;
   readonly authenticate: { readonly adminKey: string };
   readonly accounts: Pick<Accounts, 'identities'>;
+  /** Left out: nobody signs in with a provider. */
+  readonly oidc?: OidcSignIn | undefined;
   /** Started and stopped with the gateway. Left out: no limits. */
   readonly limits?: RequestLimits;
   /** Addresses and networks whose X-Forwarded-* headers are trusted. */
@@ -150,7 +154,11 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   const stopping = new AbortController();
   // A stream would hold up the close; its reader connects to another server.
   app.addHook('preClose', async () => stopping.abort());
-  const table = allOperations({ operations, address, authenticate, stopping: stopping.signal });
+  const isAdminKey = (key: string) => sameSecret(key, adminKey);
+  const table = allOperations({
+    ...{ operations, address, isAdminKey, authenticate },
+    ...{ oidc: options.oidc, stopping: stopping.signal },
+  });
   const isOffered = ({ access }: { access: Access }) => isServed(access, served);
   const methods = allMethods({ table, operations, readiness, clock: systemClock, workers }).filter(isOffered);
   mountRpc(app, { ...calls, methods });
@@ -165,6 +173,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
         authenticate(request).then(() => problems.onNoRoute(request, reply), hookDone);
       });
       api.setNotFoundHandler(problems.onNoRoute);
+      if (options.oidc) oidcRoutes(api, { oidc: options.oidc, operations, address, admitAnonymous, log });
       mountRest(api, offered, { authenticate, address, limits });
       mountOtherMethods(api, offered, authenticate);
       done();

@@ -39,7 +39,7 @@ test('fields of the audit log, and what changed, are in snake_case', async () =>
   await gateway.ask('PATCH', `/api/jobs/${jobId}`, { payload: { timeout_seconds: 5 } });
   const { body } = await gateway.ask('GET', `/api/audit?subject_id=${jobId}`);
   expect(Object.keys(body[0])).toEqual(expect.arrayContaining(['audit_id', 'user_agent', 'request_id']));
-  expect(body[0].after).toEqual({ timeout_seconds: 5 });
+  expect(body[0].after).toEqual({ timeout_seconds: 5, version: 2 });
   expect(PAGE).toContain('`before` and `after` hold what changed, in snake_case');
 });
 

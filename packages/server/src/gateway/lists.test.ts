@@ -43,7 +43,17 @@ test('every list of the interface is in this test', () => {
         '/jobs',
         '/jobs/bulk',
       ],
-      ...['/jobs/{id}/runs', '/keys', '/namespaces', '/runs', '/sessions', '/users', '/workers'],
+      ...[
+        '/jobs/{id}/runs',
+        '/jobs/{id}/versions',
+        '/runs/bulk',
+        '/keys',
+        '/namespaces',
+        '/runs',
+        '/sessions',
+        '/users',
+        '/workers',
+      ],
     ].toSorted(),
   );
 });
@@ -121,9 +131,9 @@ describe.each(named(READ))('%s', (_name, operation) => {
 test.each(named(LISTS.filter(({ body }) => body)))(
   '%s refuses a malformed cursor',
   async (_name, { path, body }) => {
-    const older = Object.keys(body!.schema.shape).find((field) => field === 'after' || field === 'before')!;
-    for (const name of ['cursor', older]) {
-      const request = { action: 'pause', filter: { handler: 'x' }, [name]: 'x' };
+    const older = Object.keys(body!.schema.shape).filter((field) => field === 'after' || field === 'before');
+    for (const name of ['cursor', ...older]) {
+      const request = { action: 'cancel', filter: { handler: 'x' }, [name]: 'x' };
       const { action: _, ...redrive } = request;
       expect(await gateway.post(`/api${path}`, path.includes('bulk') ? request : redrive)).toMatchObject({
         status: 400,
@@ -328,9 +338,10 @@ test('every instant of an answer is named at or …_at, and every other name of 
       .filter(([name, property]) => isInstant(property) && !/^(.*_)?at$/.test(name) && !property.deprecated)
       .map(([name]) => `${schema}.${name}`),
   );
-  // As CloudEvents has it, and as a job is given it.
+  // As CloudEvents has it, as a job is given it, as a span of time is asked for, and of what is shown.
   const jobs = ['Job', 'JobActed', 'JobApplied', 'ListedJob'].map((schema) => `${schema}.schedule_time`);
-  expect(odd.toSorted()).toEqual(['Event.time', ...jobs]);
+  const spans = ['LiveUpdate.as_of', 'Stats.from', 'Stats.to', 'StatsNow.as_of'];
+  expect(odd.toSorted()).toEqual(['Event.time', ...jobs, ...spans].toSorted());
 });
 
 test('each older name of a field holds what the newer one does', async () => {

@@ -4,7 +4,7 @@
  */
 import { type Caller, Refusal } from '@carillon/domain';
 import { silentLog } from '@carillon/foundation';
-import fastify, { type InjectOptions } from 'fastify';
+import fastify from 'fastify';
 import { describe, expect, test } from 'vitest';
 import { PrometheusTelemetry } from '../telemetry/prometheus/prometheus-telemetry.ts';
 import { answerProblems } from './answer-problems.ts';
@@ -15,6 +15,7 @@ import { metricsEndpoint } from './metrics-endpoint.ts';
 import { readJsonBodies } from './read-input.ts';
 import { CALLERS, HERE, makeScene, type Scene } from './role-matrix.fixture.ts';
 import { aHandler, aKey, aSecret, at, aUser, job } from './role-matrix-asks.fixture.ts';
+import { type Entry, INSIGHT_ENTRIES } from './role-matrix-insight.fixture.ts';
 import {
   applyHere,
   everybody,
@@ -27,17 +28,13 @@ import {
   newWorkerKeyHere,
   others,
   ownOrOthers,
-  type Rule,
   sessionOfOthers,
   signingKeyHere,
   somewhere,
 } from './role-matrix-rules.fixture.ts';
 
-interface Entry extends Rule {
-  readonly ask: (scene: Scene) => Promise<Partial<InjectOptions>> | Partial<InjectOptions>;
-}
-
 const ENTRIES: Record<string, Entry> = {
+  ...INSIGHT_ENTRIES,
   'POST /jobs': {
     ask: at('/jobs', { name: 'new', namespace: HERE.namespace, user_id: HERE.userId }),
     ...newHere('jobs.create'),
@@ -148,6 +145,10 @@ const ENTRIES: Record<string, Entry> = {
     ...somewhere('events.read'),
   },
 
+  'GET /live': {
+    ask: () => ({ url: '/live', headers: { accept: 'application/json' } }),
+    ...somewhere('events.read'),
+  },
   'POST /session': {
     ask: async (scene) => {
       await aUser()(scene);
@@ -155,6 +156,7 @@ const ENTRIES: Record<string, Entry> = {
     },
     ...everybody('open'),
   },
+  'GET /session/methods': { ask: at('/session/methods'), ...everybody('open') },
   'GET /session': { ask: at('/session'), ...everybody('self') },
   'DELETE /session': { ask: at('/session'), ...everybody('self') },
   'GET /sessions': { ask: at('/sessions'), ...ownOrOthers('users.read') },

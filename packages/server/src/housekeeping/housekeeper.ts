@@ -7,6 +7,7 @@ import { type Clock, type Log, Loop, type Random, type Service } from '@carillon
 import { dayOf, type LogStore } from '../log-store/log-store.ts';
 import type { HousekeepingStore } from '../storage/housekeeping-store.ts';
 import type { RunLogStore } from '../storage/run-log-store.ts';
+import type { StatsStore } from '../storage/stats-store.ts';
 import { AHEAD_DAYS, untilPartitioned } from './until-partitioned.ts';
 
 export interface HousekeeperOptions {
@@ -24,6 +25,8 @@ export interface HousekeeperOptions {
     readonly records: Pick<RunLogStore, 'dropLogs'>;
     readonly retentionMs: number;
   };
+  /** Counts of runs over time. Left out: they are not cleaned. */
+  readonly counts?: Pick<StatsStore, 'dropCounts'>;
   /** A transaction open for longer is warned of. */
   readonly openSecondsMax?: number;
 }
@@ -38,6 +41,9 @@ const CHECKPOINT_LEFT_MS = 3_600_000;
 const AUDIT_BATCHES_MAX = 1_000;
 /** Steps of one pass: what is left over waits for the next minute. */
 const LOG_STEPS_MAX = 20;
+const COUNT_STEPS_MAX = 20;
+const MINUTES_KEPT_MS = 2 * 86_400_000;
+const HOURS_KEPT_MS = 400 * 86_400_000;
 /** Longer than any statement of ours may take, by far. */
 const OPEN_SECONDS_MAX = 300;
 
@@ -88,6 +94,7 @@ export class Housekeeper implements Service {
     await this.#makePartitions();
     await this.#attempt('drop what is past its retention', () => this.#drop());
     await this.#attempt('remove old logs of runs', () => this.#dropLogs());
+    await this.#attempt('remove old counts of runs', () => this.#dropCounts());
     const now = clock.monotonic();
     if (now >= this.#auditAt) {
       await this.#attempt('clean the audit log', () => this.#dropAudit());
@@ -147,6 +154,14 @@ export class Housekeeper implements Service {
       if (!(await logs.store.dropSome({ beforeDay }))) break;
     for (let step = 0; step < LOG_STEPS_MAX; step += 1)
       if ((await logs.records.dropLogs({ beforeDay })) === 0) break;
+  }
+
+  async #dropCounts(): Promise<void> {
+    const { counts, clock } = this.#options;
+    if (counts === undefined) return;
+    const nowMs = clock.now();
+    const before = { minutesBeforeMs: nowMs - MINUTES_KEPT_MS, hoursBeforeMs: nowMs - HOURS_KEPT_MS };
+    for (let step = 0; step < COUNT_STEPS_MAX; step += 1) if ((await counts.dropCounts(before)) === 0) break;
   }
 
   async #watchTransactions(): Promise<void> {

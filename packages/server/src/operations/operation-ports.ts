@@ -14,7 +14,7 @@ import type { Storage } from '../storage/storage.ts';
 export interface OperationPorts {
   readonly storage: Pick<
     Storage,
-    'jobs' | 'runs' | 'runState' | 'members' | 'signingKeys' | 'secrets' | 'handlers'
+    'jobs' | 'runs' | 'insight' | 'runState' | 'members' | 'signingKeys' | 'secrets' | 'handlers' | 'stats'
   >;
   /** Which payloads handlers take. */
   readonly handlers: HandlerCatalogue;

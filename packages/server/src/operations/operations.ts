@@ -5,11 +5,17 @@
 import type { Caller } from '@carillon/domain';
 import type { ListAuditQuery } from '../audit/audit-log.ts';
 import type { ReadEventsQuery, WatchOptions } from '../event-feed/event-feed.ts';
+import type { LiveQuery, LiveSink } from '../event-feed/live-feed.ts';
 import { signingKeyOperations } from '../outgoing/signing-keys.ts';
 import { secretOperations } from '../secrets/secrets.ts';
 import type { AuditRecord } from '../storage/audit-store.ts';
+import { bulkRunOperations } from './bulk-runs.ts';
 import { deadLetterOperations } from './dead-letters.ts';
 import { handlerOperations } from './handlers.ts';
+import { searchOperations } from './insight/search.ts';
+import { stripOperations } from './insight/strips.ts';
+import { versionOperations } from './insight/versions.ts';
+import { whyOperations } from './insight/why.ts';
 import { jobsByKey } from './jobs/apply-job.ts';
 import { jobChanges } from './jobs/change-jobs.ts';
 import { jobCreation } from './jobs/create-jobs.ts';
@@ -18,6 +24,7 @@ import type { OperationPorts } from './operation-ports.ts';
 import { runLogOperations } from './run-logs.ts';
 import { runOperations } from './runs.ts';
 import { scheduleOperations } from './schedules.ts';
+import { statsOperations } from './stats.ts';
 import { readWithinBytes } from './support/read-within-bytes.ts';
 import { workerOperations } from './workers.ts';
 
@@ -31,6 +38,12 @@ export function createOperations(ports: OperationPorts) {
     ...jobChanges(ports),
     ...jobsByKey(ports),
     ...runOperations(ports),
+    ...bulkRunOperations(ports),
+    ...stripOperations(ports),
+    // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
+    ...whyOperations(ports),
+    ...versionOperations(ports),
+    ...searchOperations(ports),
     // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
     ...runLogOperations(ports),
     ...deadLetterOperations(ports),
@@ -38,6 +51,7 @@ export function createOperations(ports: OperationPorts) {
     ...workerOperations(ports),
     // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
     ...handlerOperations(ports),
+    ...statsOperations(ports),
     ...scheduleOperations(ports),
     ...accounts.operations,
     ...signingKeyOperations({
@@ -56,6 +70,15 @@ export function createOperations(ports: OperationPorts) {
     /** Before a stream is opened: refuses a namespace that is not there. */
     requireNamespace: (caller: Caller, name: string | undefined) =>
       accounts.namespaces.requireKnown(caller, name),
+    async readLive(caller: Caller, query: LiveQuery) {
+      await accounts.namespaces.requireKnown(caller, query.namespace);
+      return await events.live.read(caller, query);
+    },
+    /** Whoever opens it closes it. */
+    async watchLive(caller: Caller, query: LiveQuery, sink: LiveSink) {
+      await accounts.namespaces.requireKnown(caller, query.namespace);
+      return await events.live.open(caller, query, sink);
+    },
     /** Whoever opens the stream closes it. */
     watchEvents: (caller: Caller, { filter, after }: WatchOptions = {}) => events.open(caller, filter, after),
   };

@@ -81,7 +81,7 @@ export interface ListedRuns {
 /** A line of a log quotes the beginning of a result. */
 const LOGGED_RESULT_CHARS_MAX = 1_000;
 
-function momentMs(moment: Moment | undefined, nowMs: number): number | undefined {
+export function momentMs(moment: Moment | undefined, nowMs: number): number | undefined {
   if (moment === undefined) return undefined;
   return 'atMs' in moment ? moment.atMs : nowMs - moment.agoMs;
 }
@@ -243,7 +243,7 @@ async function checkpointOf(
 }
 
 /** Errors quote what payloads hold: only those that the caller sees whole are searched. */
-function maySearchErrors(caller: Caller, { namespace }: ListRunsQuery, job: Job | undefined): Action {
+export function maySearchErrors(caller: Caller, { namespace }: RunSelection, job: Job | undefined): Action {
   const action = 'payloads.read';
   const where = job ?? (namespace === undefined ? undefined : { namespace, userId: caller.userId });
   requireMay(caller, action, where, 'the filter error, which searches what errors quote,');

@@ -29,6 +29,29 @@ test('a zone whose clock never changes is warned of', async () => {
   expect((await preview('UTC')).warnings).toEqual([]);
 });
 
+test('until ends the list, and the fires of each day are counted', async () => {
+  const afterMs = Date.UTC(2030, 0, 1, 12);
+  const preview = (untilMs: number, schedule: object = { cronExpression: '0 */6 * * *' }) =>
+    fixture.operations.previewSchedule({ schedule, count: 10, afterMs, untilMs });
+  const { fires, perDay } = await preview(Date.UTC(2030, 0, 2, 6));
+  expect(fires.map(({ atMs }) => new Date(atMs).toISOString().slice(8, 13))).toEqual([
+    '01T18',
+    '02T00',
+    '02T06',
+  ]);
+  expect(perDay).toEqual([
+    { date: '2030-01-01', count: 1 },
+    { date: '2030-01-02', count: 2 },
+  ]);
+  const none = await preview(afterMs + 60_000);
+  expect([none.fires, none.perDay]).toEqual([[], [{ date: '2030-01-01', count: 0 }]]);
+  expect((await preview(afterMs + 60_000, {})).perDay).toEqual([{ date: '2030-01-01', count: 1 }]);
+  for (const untilMs of [afterMs, afterMs + 43 * 86_400_000])
+    await expect(preview(untilMs)).rejects.toMatchObject({ code: 'field_invalid', field: 'until' });
+  const open = await fixture.operations.previewSchedule({ schedule: LEAP_DAYS, count: 1 });
+  expect(open.perDay).toEqual([]);
+});
+
 test('others have their turn during previews that come together, after every two milliseconds of arithmetic', async () => {
   fixture.partMs = 1;
   const turns = await turnsDuring(() =>

@@ -1,6 +1,7 @@
 /** Schedules: previews what one means before a job is created with it: in words, its next instants, and clock changes. */
 import {
   type Caller,
+  type DayCount,
   type DaylightSavingWarning,
   daylightSavingWarnings,
   defineJob,
@@ -10,7 +11,9 @@ import {
   type JobInput,
   localText,
   nextFire,
+  occurrencesPerDay,
   Refusal,
+  refuseValue,
   requireMay,
   type Schedule,
 } from '@carillon/domain';
@@ -22,6 +25,8 @@ export interface PreviewRequest {
   readonly count: number;
   /** Counted from here instead of from now. */
   readonly afterMs?: number | undefined;
+  /** No instants after this one, and how many there are on each day until then. */
+  readonly untilMs?: number | undefined;
 }
 
 /** What people are surprised by: changes of the clock, and a zone whose clock never changes (`fixed_offset`). */
@@ -35,10 +40,15 @@ export interface SchedulePreview {
   readonly zone: string;
   readonly fires: readonly { readonly atMs: number; readonly local: string }[];
   readonly warnings: readonly ScheduleWarning[];
+  /** On the days of the zone; empty unless `untilMs` was given. */
+  readonly perDay: readonly DayCount[];
 }
 
 /** Warnings cover this much time ahead, so that a clock change is reported before it happens. */
 const YEAR_MS = 366 * 24 * 3_600_000;
+/** Six weeks: whatever a page of a calendar shows. */
+const DAYS_MAX = 42;
+const DAY_MS = 24 * 3_600_000;
 
 export function scheduleOperations({ clock, slices }: OperationPorts) {
   return {
@@ -49,23 +59,43 @@ export function scheduleOperations({ clock, slices }: OperationPorts) {
         defineJob({ ...request.schedule, name: 'preview' }, afterMs),
       );
       const zone = isRecurring(schedule) ? schedule.zone : 'UTC';
-      const fires = await firesOf(schedule, { afterMs, count: request.count, slices });
-      if (fires.length === 0) {
+      const { untilMs: endMs } = request;
+      requireWindow(afterMs, endMs);
+      const listed = await firesOf(schedule, { afterMs, count: request.count, slices });
+      const fires = endMs === undefined ? listed : listed.filter((atMs) => atMs <= endMs);
+      // None until then is an answer; none ever is a mistake.
+      if (listed.length === 0) {
         throw new Refusal('schedule_never_fires', 'The schedule has no occurrence in that time.');
       }
-      const untilMs = Math.max(fires.at(-1)!, afterMs + YEAR_MS);
+      const untilMs = Math.max(listed.at(-1)!, afterMs + YEAR_MS);
       return {
         schedule,
         description: describeSchedule(schedule),
         zone,
         fires: fires.map((atMs) => ({ atMs, local: localText(zone, atMs) })),
         warnings: [
-          ...zoneWarnings(schedule, fires[0]!),
+          ...zoneWarnings(schedule, listed[0]!),
           ...(await slices.run(() => daylightSavingWarnings(schedule, { afterMs, untilMs }))),
         ],
+        perDay:
+          endMs === undefined
+            ? []
+            : await slices.run(() => perDay(schedule, { fromMs: afterMs + 1, untilMs: endMs, zone })),
       };
     },
   };
+}
+
+function requireWindow(afterMs: number, untilMs: number | undefined): void {
+  if (untilMs === undefined) return;
+  if (untilMs <= afterMs) refuseValue('until', 'until must be later than after, or than now.');
+  if (untilMs - afterMs > DAYS_MAX * DAY_MS) refuseValue('until', `until must be within ${DAYS_MAX} days.`);
+}
+
+/** What runs at once runs now. */
+function perDay(schedule: Schedule, window: { fromMs: number; untilMs: number; zone: string }): DayCount[] {
+  const atMs = schedule.type === 'FUTURE' ? Math.max(schedule.atMs, window.fromMs) : window.fromMs;
+  return occurrencesPerDay(isRecurring(schedule) ? schedule : { type: 'FUTURE', atMs }, window);
 }
 
 function zoneWarnings(schedule: Schedule, atMs: number): ScheduleWarning[] {

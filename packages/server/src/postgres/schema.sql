@@ -77,6 +77,14 @@ CREATE TABLE checkpoints (
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
 CREATE INDEX checkpoints_saved_at ON checkpoints USING btree (saved_at);
 
+CREATE TABLE count_cursors (
+  name       text NOT NULL,
+  xid        xid8 NOT NULL,
+  seq        bigint NOT NULL,
+  counted_at timestamp with time zone NOT NULL,
+  CONSTRAINT count_cursors_pkey PRIMARY KEY (name)
+);
+
 CREATE TABLE counters (
   name         text NOT NULL,
   window_ms    bigint NOT NULL,
@@ -155,10 +163,27 @@ CREATE TABLE events (
   claimed_ats  bigint[] STORAGE EXTERNAL,
   next_ats     bigint[] STORAGE EXTERNAL,
   dead_reasons text[] STORAGE EXTERNAL,
-  data         jsonb
+  data         jsonb,
+  counted      text STORAGE EXTERNAL
 ) PARTITION BY RANGE (at);
 CREATE INDEX events_deleted_job ON ONLY events USING btree (ids) WHERE (kind = 'job.deleted'::text);
 CREATE INDEX events_place ON ONLY events USING btree (xid, seq);
+
+CREATE TABLE failure_hours (
+  namespace   text NOT NULL,
+  at          timestamp with time zone NOT NULL,
+  fingerprint text NOT NULL,
+  handler     text NOT NULL,
+  message     text NOT NULL,
+  count       bigint NOT NULL,
+  first_at    timestamp with time zone NOT NULL,
+  last_at     timestamp with time zone NOT NULL,
+  run_id      uuid NOT NULL,
+  job_id      uuid NOT NULL,
+  job_ids     uuid[] NOT NULL,
+  CONSTRAINT failure_hours_pkey PRIMARY KEY (namespace, at, fingerprint)
+) WITH (fillfactor=60);
+CREATE INDEX failure_hours_at ON failure_hours USING btree (at);
 
 CREATE TABLE handler_offers (
   handler    text NOT NULL,
@@ -242,6 +267,7 @@ CREATE TABLE jobs (
 CREATE UNIQUE INDEX jobs_idempotency_key ON jobs USING btree (namespace, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 CREATE UNIQUE INDEX jobs_key ON jobs USING btree (key, namespace) WHERE (key IS NOT NULL);
 CREATE INDEX jobs_labels ON jobs USING gin (labels jsonb_path_ops) WHERE (labels IS NOT NULL);
+CREATE INDEX jobs_name ON jobs USING btree (namespace, lower(name) text_pattern_ops) WHERE (schedule_type = ANY (ARRAY['CRON'::text, 'INTERVAL'::text]));
 CREATE INDEX jobs_namespace ON jobs USING btree (namespace, job_id) WHERE (namespace <> 'default'::text);
 CREATE INDEX jobs_status ON jobs USING btree (status, job_id) WHERE (status <> 'SCHEDULED'::text);
 CREATE INDEX jobs_user_id ON jobs USING btree (user_id, job_id) WHERE (user_id IS NOT NULL);
@@ -311,6 +337,24 @@ CREATE TABLE nodes (
   CONSTRAINT nodes_pkey PRIMARY KEY (node_id)
 ) WITH (fillfactor=50);
 
+CREATE TABLE run_hours (
+  namespace text NOT NULL,
+  handler   text NOT NULL,
+  at        timestamp with time zone NOT NULL,
+  started   bigint NOT NULL,
+  succeeded bigint NOT NULL,
+  failed    bigint NOT NULL,
+  timed_out bigint NOT NULL,
+  cancelled bigint NOT NULL,
+  skipped   bigint NOT NULL,
+  retried   bigint NOT NULL,
+  lost      bigint NOT NULL,
+  delays    integer[] NOT NULL,
+  durations integer[] NOT NULL,
+  CONSTRAINT run_hours_pkey PRIMARY KEY (namespace, handler, at)
+) WITH (fillfactor=60);
+CREATE INDEX run_hours_at_idx ON run_hours USING btree (at);
+
 CREATE TABLE run_logs (
   run_id     uuid NOT NULL,
   epoch      integer NOT NULL,
@@ -327,6 +371,24 @@ CREATE TABLE run_logs (
 CREATE INDEX run_logs_day ON run_logs USING btree (day);
 CREATE INDEX run_logs_open ON run_logs USING btree (COALESCE(node_id, writer, ''::text), run_id) WHERE (NOT ended);
 CREATE UNIQUE INDEX run_logs_parts ON run_logs USING btree (run_id, epoch, COALESCE(node_id, writer, ''::text));
+
+CREATE TABLE run_minutes (
+  namespace text NOT NULL,
+  handler   text NOT NULL,
+  at        timestamp with time zone NOT NULL,
+  started   bigint NOT NULL,
+  succeeded bigint NOT NULL,
+  failed    bigint NOT NULL,
+  timed_out bigint NOT NULL,
+  cancelled bigint NOT NULL,
+  skipped   bigint NOT NULL,
+  retried   bigint NOT NULL,
+  lost      bigint NOT NULL,
+  delays    integer[] NOT NULL,
+  durations integer[] NOT NULL,
+  CONSTRAINT run_minutes_pkey PRIMARY KEY (namespace, handler, at)
+) WITH (fillfactor=60);
+CREATE INDEX run_minutes_at ON run_minutes USING btree (at);
 
 CREATE TABLE run_requests (
   run_id       uuid NOT NULL,
@@ -366,12 +428,13 @@ CREATE TABLE secrets (
 CREATE TABLE sessions (
   session_id   uuid NOT NULL,
   hash         text NOT NULL,
-  user_id      uuid NOT NULL,
+  user_id      uuid,
   created_at   timestamp with time zone NOT NULL,
   last_seen_at timestamp with time zone NOT NULL,
   expires_at   timestamp with time zone NOT NULL,
   address      text,
   user_agent   text,
+  method       text NOT NULL DEFAULT 'password'::text,
   CONSTRAINT sessions_pkey PRIMARY KEY (session_id),
   CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id) ON DELETE CASCADE
 );
@@ -392,6 +455,12 @@ CREATE TABLE sign_in_addresses (
   last_used_at timestamp with time zone NOT NULL,
   CONSTRAINT sign_in_addresses_pkey PRIMARY KEY (user_id, address),
   CONSTRAINT sign_in_addresses_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id) ON DELETE CASCADE
+);
+
+CREATE TABLE sign_in_tickets (
+  hash       text NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT sign_in_tickets_pkey PRIMARY KEY (hash)
 );
 
 CREATE TABLE signing_keys (
@@ -439,9 +508,12 @@ CREATE TABLE users (
   updated_at      timestamp with time zone NOT NULL,
   idempotency_key text,
   request_hash    text,
+  issuer          text,
+  subject         text,
   CONSTRAINT users_pkey PRIMARY KEY (user_id)
 );
 CREATE UNIQUE INDEX users_idempotency_key ON users USING btree (idempotency_key) WHERE (idempotency_key IS NOT NULL);
+CREATE UNIQUE INDEX users_identity ON users USING btree (issuer, subject) WHERE (issuer IS NOT NULL);
 CREATE UNIQUE INDEX users_name ON users USING btree (name);
 
 CREATE TABLE workers (

@@ -2,7 +2,7 @@
  * Namespaces, people, keys and sessions. Secrets are here only as hashes; what a hash is of, and whether it fits, is not
  * the storage's business.
  */
-import type { ApiKey, Grant, Namespace, Session, User } from '@carillon/domain';
+import type { ApiKey, Grant, Namespace, Session, User, UserIdentity } from '@carillon/domain';
 import type { AuditEntry } from './audit-store.ts';
 
 export interface NewUser extends Omit<User, 'hasPassword'> {
@@ -37,13 +37,16 @@ export interface FoundKey {
 
 export interface FoundSession {
   readonly session: Session;
-  readonly user: User;
+  /** Undefined: it is one of the admin key. */
+  readonly user: User | undefined;
 }
 
 /** What a session is opened with, besides itself. */
 export interface SignInFacts {
   /** The hash of the password that was checked. */
   readonly checkedPasswordHash?: string | undefined;
+  /** A ticket that opens it, and is used up with it. */
+  readonly ticketHash?: SecretHash | undefined;
   /** Where the user comes from, as limits count it: remembered as one that they have signed in from. */
   readonly address?: string | undefined;
   readonly audit?: AuditEntry;
@@ -171,7 +174,7 @@ export interface AccountStore {
   /** With it go the grants and keys in it: whoever gets the name next must not inherit them. */
   removeNamespace(name: string, audit?: AuditEntry): Promise<'removed' | 'in_use' | 'unknown'>;
 
-  /** False: the name, the id or the idempotency key is taken. */
+  /** False: the name, the id, the identity or the idempotency key is taken. */
   createUser(user: NewUser, audit?: AuditEntry): Promise<boolean>;
   /** Whom a request under this idempotency key made. */
   userMadeBy(idempotencyKey: string): Promise<{ user: User; requestHash: string } | undefined>;
@@ -179,6 +182,7 @@ export interface AccountStore {
   /** By name; continue after this one. */
   users(query: UserQuery): Promise<User[]>;
   userToSignIn(name: string): Promise<{ user: User; passwordHash: string | undefined } | undefined>;
+  userWithIdentity(identity: UserIdentity): Promise<User | undefined>;
   passwordHashOf(userId: string): Promise<string | undefined>;
   /** The user as it is then. A user that becomes disabled loses every session. */
   changeUser(
@@ -203,7 +207,15 @@ export interface AccountStore {
   /** Those that expired before this instant; answers how many. */
   removeExpiredKeys(beforeMs: number): Promise<number>;
 
-  /** False: the user is gone, disabled, or has another password by now than the one that was checked. */
+  /** A ticket that opens one session, on any server. Those that have expired by this instant are removed. */
+  addTicket(
+    ticket: { readonly hash: SecretHash; readonly expiresAtMs: number },
+    nowMs: number,
+  ): Promise<void>;
+  /**
+   * False: the user is gone, disabled, or has another password by now than the one that was checked; or the ticket is not there, has
+   * expired, or was used, also by somebody else at the same instant.
+   */
   createSession(session: Session, hash: SecretHash, opening?: SignInFacts): Promise<boolean>;
   sessionToCheck(hash: SecretHash): Promise<FoundSession | undefined>;
   sessions(query: SessionQuery): Promise<Session[]>;

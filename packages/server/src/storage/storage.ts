@@ -9,6 +9,7 @@ import type { EventStore } from './event-store.ts';
 import type { GenerationStore } from './generation-store.ts';
 import type { HandlerStore } from './handler-store.ts';
 import type { HousekeepingStore } from './housekeeping-store.ts';
+import type { InsightStore } from './insight-store.ts';
 import type { JobStore } from './job-store.ts';
 import type { LeaseStore } from './lease-store.ts';
 import type { MemberStore } from './member-store.ts';
@@ -18,6 +19,7 @@ import type { RunStore } from './run-store.ts';
 import type { ScheduleStore } from './schedule-store.ts';
 import type { SecretStore } from './secret-store.ts';
 import type { SigningKeyStore } from './signing-key-store.ts';
+import type { StatsStore } from './stats-store.ts';
 
 export interface Storage {
   readonly jobs: JobStore;
@@ -25,6 +27,7 @@ export interface Storage {
   readonly leases: LeaseStore;
   readonly members: MemberStore;
   readonly runs: RunStore;
+  readonly insight: InsightStore;
   readonly runState: RunStateStore;
   readonly housekeeping: HousekeepingStore;
   readonly audit: AuditStore;
@@ -34,6 +37,7 @@ export interface Storage {
   readonly handlers: HandlerStore;
   readonly runLogs: RunLogStore;
   readonly events: EventStore;
+  readonly stats: StatsStore;
   readonly generations: GenerationStore;
 }
 

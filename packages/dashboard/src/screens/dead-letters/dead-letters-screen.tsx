@@ -1,4 +1,160 @@
-/** dead-letters-screen: to come with the next step. */
+/** Runs that were given up: why, and sending them round again, one or many. */
+import type { DeadLetter } from '@carillon/client';
+import { Group, SegmentedControl, Stack, Text, Title } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { carillon } from '../../api/carillon.ts';
+import { ActionButton } from '../../ui/action-button.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { ChoiceFilter, FilterBar, TextFilter, useFilters } from '../../ui/filters.tsx';
+import { Instant } from '../../ui/instant.tsx';
+import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
+import { RedriveMany } from './redrive-many.tsx';
+
+const route = getRouteApi('/shell/dead');
+
+const REASONS = [
+  ['retries_exhausted', 'retries exhausted'],
+  ['not_retryable', 'not retryable'],
+  ['deadline_passed', 'deadline passed'],
+  ['crashed_workers', 'crashed its workers'],
+  ['never_started', 'never started'],
+  ['retries_stopped', 'retries stopped'],
+].map(([value, label]) => ({ value: value!, label: label! }));
+
+const wordOf = (reason: string) => REASONS.find(({ value }) => value === reason)?.label ?? reason;
+
+const COLUMNS: readonly Column<DeadLetter>[] = [
+  {
+    key: 'job',
+    title: 'Job',
+    width: 'minmax(120px, 2fr)',
+    cell: ({ job_id: jobId, job_name: name }) => (
+      <Link to="/jobs/$jobId" params={{ jobId }}>
+        {name ?? <span className="mono">{jobId.slice(0, 8)}</span>}
+      </Link>
+    ),
+  },
+  {
+    key: 'reason',
+    title: 'Given up because',
+    width: '150px',
+    from: 'sm',
+    cell: ({ reason }) => wordOf(reason),
+  },
+  {
+    key: 'error',
+    title: 'Error',
+    width: 'minmax(140px, 3fr)',
+    cell: ({ error_message: error }) =>
+      error === null ? (
+        <span className="muted">–</span>
+      ) : (
+        <span title={error}>{error.split('\n', 1)[0]}</span>
+      ),
+  },
+  {
+    key: 'attempts',
+    title: 'Attempts',
+    width: '74px',
+    from: 'md',
+    align: 'right',
+    cell: ({ attempts }) => attempts,
+  },
+  { key: 'died', title: 'Given up', width: '120px', cell: ({ died_at: at }) => <Instant at={at} /> },
+  { key: 'handled', title: '', width: '130px', cell: (letter) => <Handled letter={letter} /> },
+];
+
+function Handled({ letter }: { letter: DeadLetter }) {
+  const queries = useQueryClient();
+  const next = letter.redriven_run_id ?? letter.resolved_by;
+  if (next !== null)
+    return (
+      <Link to="/runs/$runId" params={{ runId: next }}>
+        {letter.redriven_run_id === null ? 'resolved' : 'redriven'}
+      </Link>
+    );
+  return (
+    <ActionButton
+      label="Redrive"
+      size="compact-xs"
+      action="dead_letters.redrive"
+      run={async () => {
+        await carillon.deadLetters.redrive(letter.run_id);
+        await Promise.all([
+          queries.invalidateQueries({ queryKey: ['dead'] }),
+          queries.invalidateQueries({ queryKey: ['runs'] }),
+        ]);
+        return `${letter.job_name ?? 'The run'} was sent round again.`;
+      }}
+    />
+  );
+}
+
 export function DeadLettersScreen() {
-  return null;
+  const search = route.useSearch();
+  const { change } = useFilters<typeof search>();
+  const navigate = useNavigate();
+  const { ns, reason, handler, job, handled = false, user } = search;
+  const filter = { namespace: ns, reason, handler, job_id: job, user_id: user };
+  const narrowed = [reason, handler, job, user].some((value) => value !== undefined);
+  return (
+    <Stack gap="sm">
+      <Group justify="space-between">
+        <Title order={1} size="h3">
+          Dead letters
+        </Title>
+        <RedriveMany filter={filter} />
+      </Group>
+      <Text size="sm" c="dimmed">
+        Runs that Carillon has given up. Nothing happens to them until somebody redrives them.
+      </Text>
+      <FilterBar
+        onClear={
+          narrowed
+            ? () => change({ reason: undefined, handler: undefined, job: undefined, user: undefined })
+            : undefined
+        }
+      >
+        <SegmentedControl
+          size="xs"
+          aria-label="Which"
+          data={[
+            { value: 'open', label: 'Open' },
+            { value: 'handled', label: 'Handled' },
+          ]}
+          value={handled ? 'handled' : 'open'}
+          onChange={(value) => change({ handled: value === 'handled' ? true : undefined })}
+        />
+        <ChoiceFilter
+          label="Reason"
+          width={170}
+          value={reason}
+          options={REASONS}
+          onChange={(value) => change({ reason: value })}
+        />
+        <TextFilter
+          label="Handler"
+          width={120}
+          value={handler}
+          onChange={(value) => change({ handler: value })}
+        />
+      </FilterBar>
+      <VirtualList
+        label="Dead letters"
+        queryKey={['dead', 'list', search]}
+        list={() => carillon.deadLetters.list({ ...filter, handled, limit: 50 })}
+        columns={COLUMNS}
+        idOf={({ run_id: id }) => id}
+        onOpen={({ run_id: runId }) => void navigate({ to: '/runs/$runId', params: { runId } })}
+        empty={
+          <Empty title={handled ? 'None was handled yet' : 'No dead letters'}>
+            {handled
+              ? 'Those that were redriven or have succeeded since stand here.'
+              : 'No run was given up, or all of them were handled.'}
+          </Empty>
+        }
+      />
+    </Stack>
+  );
 }

@@ -1,4 +1,194 @@
-/** run-screen: to come with the next step. */
+/** One run: what became of it and why, its attempts, its log as it is written, its result and what it was given. */
+import type { RunWithAttempts } from '@carillon/client';
+import { Alert, Anchor, Group, Progress, Stack, Tabs, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useCallback } from 'react';
+import { BASE_URL, carillon } from '../../api/carillon.ts';
+import { may, useCaller } from '../../api/session.ts';
+import { Card, Loaded } from '../../ui/card.tsx';
+import { useFilters } from '../../ui/filters.tsx';
+import { Instant, Took } from '../../ui/instant.tsx';
+import { JsonText } from '../../ui/json-text.tsx';
+import { StateBadge } from '../../ui/state-badge.tsx';
+import { bytes } from '../../ui/time.ts';
+import { Attempts } from './attempts.tsx';
+import { LogView } from './log-view.tsx';
+import { RunActions } from './run-actions.tsx';
+import { isEnded } from './run-state.ts';
+
+const route = getRouteApi('/shell/runs/$runId');
+const REFRESH_MS = 2_000;
+
 export function RunScreen() {
-  return null;
+  const { runId } = route.useParams();
+  const search = route.useSearch();
+  const { change } = useFilters<typeof search>();
+  const run = useQuery({
+    queryKey: ['runs', runId],
+    queryFn: ({ signal }) => carillon.runs.get(runId, { signal }),
+    refetchInterval: ({ state }) => (state.data && isEnded(state.data.status) ? false : REFRESH_MS),
+  });
+  const job = useQuery({
+    queryKey: ['jobs', run.data?.job_id],
+    queryFn: ({ signal }) => carillon.jobs.get(run.data!.job_id, { signal }),
+    enabled: run.data !== undefined,
+    retry: false,
+  });
+  const onSearch = useCallback((q: string | undefined) => change({ q }), [change]);
+  const namespace = job.data?.namespace;
+  const tab = search.tab ?? 'log';
+  return (
+    <Loaded of={run} height={300}>
+      {(found) => (
+        <Stack gap="md">
+          <Group justify="space-between" align="flex-start">
+            <Stack gap={4}>
+              <Group gap="sm">
+                <Title order={1} size="h3">
+                  {job.data ? (
+                    <Anchor component={Link} to={`/jobs/${job.data.job_id}`} inherit>
+                      {job.data.name}
+                    </Anchor>
+                  ) : (
+                    'Run'
+                  )}
+                </Title>
+                <StateBadge state={found.status} />
+              </Group>
+              <Text size="sm" c="dimmed" component="div">
+                Due <Instant at={found.scheduled_at} /> · started <Instant at={found.started_at} /> · took{' '}
+                <Took from={found.started_at} to={found.ended_at} /> · attempt {found.attempt_number} ·{' '}
+                <span className="mono">{found.run_id}</span>
+              </Text>
+            </Stack>
+            <RunActions run={found} namespace={namespace} />
+          </Group>
+          <Story run={found} />
+          <Card title="Attempts">
+            <Attempts run={found} />
+          </Card>
+          <Tabs
+            value={tab}
+            onChange={(value) => change({ tab: (value ?? 'log') as typeof tab })}
+            keepMounted={false}
+          >
+            <Tabs.List>
+              <Tabs.Tab value="log">Log</Tabs.Tab>
+              <Tabs.Tab value="result">Result</Tabs.Tab>
+              <Tabs.Tab value="payload">Payload</Tabs.Tab>
+            </Tabs.List>
+            <Tabs.Panel value="log" pt="md">
+              <LogView run={found} namespace={namespace} search={search.q} onSearch={onSearch} />
+            </Tabs.Panel>
+            <Tabs.Panel value="result" pt="md">
+              <Result run={found} />
+            </Tabs.Panel>
+            <Tabs.Panel value="payload" pt="md">
+              <Payload run={found} payload={job.data?.payload} namespace={namespace} />
+            </Tabs.Panel>
+          </Tabs>
+        </Stack>
+      )}
+    </Loaded>
+  );
+}
+
+/** What became of it, in words. */
+function Story({ run }: { run: RunWithAttempts }) {
+  const {
+    error_message: error,
+    reason,
+    progress,
+    request_reason: asked,
+    late_report: late,
+    checkpoint,
+  } = run;
+  return (
+    <>
+      {error !== null && (
+        <Alert color="red" variant="default" title="Why it failed" role="region" aria-label="Why it failed">
+          <Text size="sm" className="wrap-anywhere mono">
+            {error}
+          </Text>
+        </Alert>
+      )}
+      {error === null && reason !== null && (
+        <Alert variant="default" title={isEnded(run.status) ? 'Why' : 'What it waits for'}>
+          {reason}
+        </Alert>
+      )}
+      {progress !== null && (
+        <Group gap="sm" wrap="nowrap">
+          <Progress value={progress.percent} w={240} aria-label="Progress" />
+          <Text size="sm">
+            {progress.percent} %{progress.message === null ? '' : ` · ${progress.message}`}
+          </Text>
+        </Group>
+      )}
+      {asked !== null && <Text size="sm">Asked for: {asked}</Text>}
+      {checkpoint !== null && (
+        <Text size="sm" component="div">
+          Its next attempt goes on from a checkpoint of {bytes(checkpoint.bytes)}, saved{' '}
+          <Instant at={checkpoint.saved_at} />.
+        </Text>
+      )}
+      {late !== null && (
+        <Text size="sm" c="dimmed">
+          A later report was refused, because the run had ended or was given to another worker: {late}
+        </Text>
+      )}
+    </>
+  );
+}
+
+function Result({ run }: { run: RunWithAttempts }) {
+  if (run.result_url !== null)
+    return (
+      <Text size="sm">
+        The result has {bytes(run.result_size ?? 0)}.{' '}
+        <Anchor href={new URL(`api/runs/${encodeURIComponent(run.run_id)}/result`, BASE_URL).href}>
+          Read it
+        </Anchor>
+      </Text>
+    );
+  if (run.result === null || run.result === undefined)
+    return (
+      <Text size="sm" c="dimmed">
+        {isEnded(run.status)
+          ? 'It answered nothing, or you may not see what it answered.'
+          : 'It has not ended yet.'}
+      </Text>
+    );
+  return <JsonText value={run.result} label="Result" />;
+}
+
+function Payload({
+  run,
+  payload,
+  namespace,
+}: {
+  run: RunWithAttempts;
+  payload: unknown;
+  namespace: string | undefined;
+}) {
+  const allowed = may(useCaller(), 'payloads.read', { namespace });
+  if (!allowed)
+    return (
+      <Text size="sm" c="dimmed">
+        Payloads are not shown to you: that needs the role operator.
+      </Text>
+    );
+  return (
+    <Stack>
+      {run.input !== null && (
+        <Card title="Input of this run, merged over the payload">
+          <JsonText value={run.input} label="Input" />
+        </Card>
+      )}
+      <Card title="Payload of the job as it is now">
+        <JsonText value={payload ?? {}} label="Payload" />
+      </Card>
+    </Stack>
+  );
 }

@@ -1,4 +1,115 @@
-/** runs-screen: to come with the next step. */
+/** Runs across all jobs, newest first: what failed, where, and why. */
+import { Group, Stack, Title } from '@mantine/core';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { carillon } from '../../api/carillon.ts';
+import { Empty } from '../../ui/empty.tsx';
+import { ChoiceFilter, ChoicesFilter, FilterBar, TextFilter, useFilters } from '../../ui/filters.tsx';
+import { stateWord } from '../../ui/state-badge.tsx';
+import { VirtualList } from '../../ui/virtual-list.tsx';
+import { LISTED_RUN_COLUMNS } from './run-columns.tsx';
+
+const route = getRouteApi('/shell/runs');
+
+const STATUSES = (
+  [
+    'QUEUED',
+    'CLAIMED',
+    'RUNNING',
+    'CANCELLING',
+    'SUCCESS',
+    'FAILED',
+    'TIMED_OUT',
+    'CANCELLED',
+    'SKIPPED',
+    'RETURNED',
+    'LOST',
+  ] as const
+).map((status) => ({ value: status, label: stateWord(status) }));
+
+const SINCE = [
+  { value: '15m', label: 'last 15 minutes' },
+  { value: '1h', label: 'last hour' },
+  { value: '24h', label: 'last 24 hours' },
+  { value: '7d', label: 'last 7 days' },
+];
+
 export function RunsScreen() {
-  return null;
+  const search = route.useSearch();
+  const { change } = useFilters<typeof search>();
+  const navigate = useNavigate();
+  const { ns, status, job, handler, worker, label, user, since, until, error } = search;
+  const narrowed = [status, job, handler, worker, label, user, since, until, error].some(
+    (value) => value !== undefined,
+  );
+  const clear = () =>
+    change({
+      ...{ status: undefined, job: undefined, handler: undefined, worker: undefined, label: undefined },
+      ...{ user: undefined, since: undefined, until: undefined, error: undefined },
+    });
+  return (
+    <Stack gap="sm">
+      <Group justify="space-between">
+        <Title order={1} size="h3">
+          Runs
+        </Title>
+      </Group>
+      <FilterBar onClear={narrowed ? clear : undefined}>
+        <TextFilter
+          main
+          label="Part of the error"
+          value={error}
+          onChange={(value) => change({ error: value })}
+        />
+        <ChoicesFilter
+          label="State"
+          value={status}
+          options={STATUSES}
+          onChange={(value) => change({ status: value })}
+        />
+        <ChoiceFilter
+          label="When"
+          value={since}
+          options={SINCE}
+          onChange={(value) => change({ since: value })}
+        />
+        <TextFilter
+          label="Handler"
+          width={120}
+          value={handler}
+          onChange={(value) => change({ handler: value })}
+        />
+        <TextFilter
+          label="Label name:value"
+          width={150}
+          value={label}
+          onChange={(value) => change({ label: value })}
+        />
+      </FilterBar>
+      <VirtualList
+        label="Runs"
+        queryKey={['runs', 'list', search]}
+        list={() =>
+          carillon.runs.list({
+            ...{ namespace: ns, status, job_id: job, handler, worker_id: worker, label, user_id: user },
+            ...{ since, until, error, limit: 50 },
+          })
+        }
+        columns={LISTED_RUN_COLUMNS}
+        idOf={(run) => `${run.run_id} ${run.epoch} ${run.attempt_number}`}
+        onOpen={({ run_id: runId }) => void navigate({ to: '/runs/$runId', params: { runId } })}
+        empty={
+          narrowed ? (
+            <Empty title="No run matches">Drop a filter, or look further back.</Empty>
+          ) : (
+            <Empty
+              title="Nothing has run yet"
+              command="npx carillon jobs create hello --http http://127.0.0.1:7420/health/live --wait"
+            >
+              A run appears here as soon as a job has started.
+            </Empty>
+          )
+        }
+      />
+    </Stack>
+  );
 }

@@ -1,4 +1,107 @@
-/** worker-screen: to come with the next step. */
+/** One worker: what it offers, what it runs now. */
+import { Badge, Group, Stack, Table, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { carillon } from '../../api/carillon.ts';
+import { Card, Loaded } from '../../ui/card.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { Instant } from '../../ui/instant.tsx';
+import { StateBadge } from '../../ui/state-badge.tsx';
+import { VirtualList } from '../../ui/virtual-list.tsx';
+import { LISTED_RUN_COLUMNS } from '../runs/run-columns.tsx';
+import { DrainButton } from './drain-button.tsx';
+import { Slots, stateOf } from './workers-screen.tsx';
+
+const route = getRouteApi('/shell/workers/$workerId');
+const REFRESH_MS = 3_000;
+
 export function WorkerScreen() {
-  return null;
+  const { workerId } = route.useParams();
+  const navigate = useNavigate();
+  const worker = useQuery({
+    queryKey: ['workers', workerId],
+    queryFn: ({ signal }) => carillon.workers.get(workerId, { signal }),
+    refetchInterval: REFRESH_MS,
+  });
+  return (
+    <Stack gap="md">
+      <Loaded of={worker}>
+        {(found) => (
+          <>
+            <Group justify="space-between">
+              <Group gap="sm">
+                <Title order={1} size="h3">
+                  {found.name ?? 'Worker'}
+                </Title>
+                <StateBadge state={stateOf(found)} />
+              </Group>
+              <DrainButton worker={found} />
+            </Group>
+            <Card title="About">
+              <Table variant="vertical" withRowBorders={false} layout="fixed">
+                <Table.Tbody>
+                  <Row name="Id">
+                    <span className="mono wrap-anywhere">{found.worker_id}</span>
+                  </Row>
+                  <Row name="Busy">
+                    <Slots worker={found} />
+                  </Row>
+                  <Row name="Handlers">
+                    <Group gap={4}>
+                      {found.handlers.map((name) => (
+                        <Badge key={name} variant="default" tt="none">
+                          {name}
+                        </Badge>
+                      ))}
+                    </Group>
+                  </Row>
+                  <Row name="Labels">
+                    {Object.entries(found.labels)
+                      .map(([name, value]) => `${name}=${value}`)
+                      .join(', ') || '–'}
+                  </Row>
+                  <Row name="Runs in">
+                    {found.remote
+                      ? `a process of its own (${found.language ?? 'unknown'} ${found.version ?? ''})`
+                      : 'the server'}
+                  </Row>
+                  <Row name="Server">
+                    <span className="mono wrap-anywhere">{found.node_id}</span>
+                  </Row>
+                  <Row name="Last beat">
+                    <Instant at={found.last_seen_at} />
+                  </Row>
+                </Table.Tbody>
+              </Table>
+            </Card>
+          </>
+        )}
+      </Loaded>
+      <Card title="Runs on this worker">
+        <VirtualList
+          label="Runs on this worker"
+          queryKey={['runs', 'list', 'worker', workerId]}
+          list={() => carillon.runs.list({ worker_id: workerId, limit: 50 })}
+          columns={LISTED_RUN_COLUMNS.filter(({ key }) => key !== 'worker')}
+          idOf={(run) => `${run.run_id} ${run.epoch} ${run.attempt_number}`}
+          refetchMs={REFRESH_MS}
+          onOpen={({ run_id: runId }) => void navigate({ to: '/runs/$runId', params: { runId } })}
+          empty={<Empty title="It has run nothing that is still kept" />}
+        />
+      </Card>
+    </Stack>
+  );
+}
+
+function Row({ name, children }: { name: string; children: React.ReactNode }) {
+  return (
+    <Table.Tr>
+      <Table.Th w={130}>
+        <Text size="sm" c="dimmed">
+          {name}
+        </Text>
+      </Table.Th>
+      <Table.Td>{children}</Table.Td>
+    </Table.Tr>
+  );
 }

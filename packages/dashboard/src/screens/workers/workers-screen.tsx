@@ -1,4 +1,139 @@
-/** workers-screen: to come with the next step. */
+/** Who runs jobs: slots, handlers, version, last beat, and what they do now. */
+import type { Worker } from '@carillon/client';
+import { Badge, Group, Progress, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { carillon } from '../../api/carillon.ts';
+import { Loaded } from '../../ui/card.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { FilterBar, TextFilter, useFilters } from '../../ui/filters.tsx';
+import { Instant } from '../../ui/instant.tsx';
+import { StateBadge } from '../../ui/state-badge.tsx';
+import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
+import { DrainButton } from './drain-button.tsx';
+
+const route = getRouteApi('/shell/workers');
+const REFRESH_MS = 5_000;
+const SUMMED_MAX = 1_000;
+
+const COLUMNS: readonly Column<Worker>[] = [
+  { key: 'state', title: 'State', width: '110px', cell: (worker) => <StateBadge state={stateOf(worker)} /> },
+  {
+    key: 'name',
+    title: 'Worker',
+    width: 'minmax(120px, 2fr)',
+    cell: ({ worker_id: workerId, name }) => (
+      <Link to="/workers/$workerId" params={{ workerId }}>
+        {name ?? <span className="mono">{workerId}</span>}
+      </Link>
+    ),
+  },
+  { key: 'slots', title: 'Busy', width: '150px', cell: (worker) => <Slots worker={worker} /> },
+  {
+    key: 'handlers',
+    title: 'Handlers',
+    width: 'minmax(120px, 2fr)',
+    from: 'sm',
+    cell: ({ handlers }) => (
+      <Group gap={4} wrap="nowrap">
+        {handlers.map((name) => (
+          <Badge key={name} size="sm" variant="default" tt="none">
+            {name}
+          </Badge>
+        ))}
+      </Group>
+    ),
+  },
+  {
+    key: 'where',
+    title: 'Written in',
+    width: '130px',
+    from: 'lg',
+    cell: ({ remote, language, version }) =>
+      remote ? `${language ?? 'unknown'} ${version ?? ''}` : <span className="muted">in the server</span>,
+  },
+  { key: 'beat', title: 'Last beat', width: '110px', cell: ({ last_seen_at: at }) => <Instant at={at} /> },
+  { key: 'actions', title: '', width: '90px', from: 'sm', cell: (worker) => <DrainButton worker={worker} /> },
+];
+
+export function stateOf({ alive, draining }: Worker): 'ALIVE' | 'DRAINING' | 'DEAD' {
+  if (!alive) return 'DEAD';
+  return draining ? 'DRAINING' : 'ALIVE';
+}
+
+export function Slots({ worker: { running, slots, stuck } }: { worker: Worker }) {
+  return (
+    <Group gap={6} wrap="nowrap">
+      <Progress
+        value={slots === 0 ? 0 : (100 * running) / slots}
+        w={60}
+        size="sm"
+        color={stuck > 0 ? 'orange' : 'blue'}
+        aria-label={`${running} of ${slots} slots are busy`}
+      />
+      <Text span inherit className="tabular">
+        {running} / {slots}
+        {stuck > 0 ? ` (${stuck} stuck)` : ''}
+      </Text>
+    </Group>
+  );
+}
+
 export function WorkersScreen() {
-  return null;
+  const search = route.useSearch();
+  const { change } = useFilters<typeof search>();
+  const navigate = useNavigate();
+  const all = useQuery({
+    queryKey: ['workers', 'sum', search.label],
+    queryFn: () => carillon.workers.list({ label: search.label, limit: 200 }).toArray({ max: SUMMED_MAX }),
+    refetchInterval: REFRESH_MS,
+  });
+  return (
+    <Stack gap="sm">
+      <Title order={1} size="h3">
+        Workers
+      </Title>
+      <Loaded of={all} height={20}>
+        {(workers) => {
+          const living = workers.filter(({ alive }) => alive);
+          const sum = (of: (worker: Worker) => number) =>
+            living.reduce((total, worker) => total + of(worker), 0);
+          return (
+            <Text size="sm" c="dimmed">
+              {living.length} alive · {sum(({ running }) => running)} of {sum(({ slots }) => slots)} slots
+              busy
+            </Text>
+          );
+        }}
+      </Loaded>
+      <FilterBar onClear={search.label === undefined ? undefined : () => change({ label: undefined })}>
+        <TextFilter
+          main
+          label="Label name:value"
+          value={search.label}
+          onChange={(label) => change({ label })}
+        />
+      </FilterBar>
+      <VirtualList
+        label="Workers"
+        queryKey={['workers', 'list', search]}
+        list={() => carillon.workers.list({ label: search.label, limit: 100 })}
+        columns={COLUMNS}
+        idOf={({ worker_id: id }) => id}
+        refetchMs={REFRESH_MS}
+        onOpen={({ worker_id: workerId }) =>
+          void navigate({ to: '/workers/$workerId', params: { workerId } })
+        }
+        empty={
+          <Empty
+            title="No worker"
+            command="npx carillon worker --url http://127.0.0.1:7420 --key <worker key> --handlers http,script"
+          >
+            A server without the role dispatcher runs nothing by itself. Start a worker, or a server with all
+            roles.
+          </Empty>
+        }
+      />
+    </Stack>
+  );
 }

@@ -6,16 +6,19 @@ import { auditOperations, namespaceOperations, userOperations } from './accounts
 import { deadLetterOperations } from './dead-letters.ts';
 import { eventOperations } from './events.ts';
 import { handlerOperations } from './handlers.ts';
+import { insightOperations } from './insight.ts';
 import { jobActionOperations } from './job-actions.ts';
 import { jobKeyOperations } from './job-keys.ts';
 import { jobOperations } from './jobs.ts';
 import { keyOperations } from './keys.ts';
+import { liveOperations } from './live.ts';
 import { type ApiContext, type Operation, restOperation } from './operation.ts';
 import { runLogOperationsOf } from './run-logs.ts';
 import { runOperations, workerOperations } from './runs.ts';
 import { secretOperations } from './secrets.ts';
 import { sessionOperations } from './sessions.ts';
 import { signingKeyOperations } from './signing-keys.ts';
+import { statsOperations } from './stats.ts';
 
 const GROUPS = [
   jobOperations,
@@ -23,10 +26,13 @@ const GROUPS = [
   jobActionOperations,
   runOperations,
   runLogOperationsOf,
+  insightOperations,
   deadLetterOperations,
+  statsOperations,
   workerOperations,
   handlerOperations,
   eventOperations,
+  liveOperations,
   sessionOperations,
   keyOperations,
   namespaceOperations,

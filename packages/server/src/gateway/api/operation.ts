@@ -6,6 +6,7 @@ import { readShape, type Shape } from '@carillon/contract';
 import { type Action, type Caller, type JobId, Refusal, type RunId } from '@carillon/domain';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import type { OidcSignIn } from '../../oidc/oidc-sign-in.ts';
 import type { Operations } from '../../operations/operations.ts';
 import { LIST_BYTES_MAX } from '../../operations/support/read-within-bytes.ts';
 import type { Authenticate } from '../authenticate/create-authenticate.ts';
@@ -163,6 +164,10 @@ export interface ApiContext {
   readonly operations: Operations;
   /** Precedes Location and Link; empty when they are relative. */
   readonly address: string;
+  /** Undefined: nobody signs in with a provider. */
+  readonly oidc?: Pick<OidcSignIn, 'label'> | undefined;
+  /** Of this server. */
+  readonly isAdminKey: (key: string) => boolean;
   /** For streams: authenticates the caller again. */
   readonly authenticate: Authenticate;
   /** For streams: the gateway is closing. */

@@ -9,13 +9,16 @@ import {
   rpc,
   SESSIONS_QUERY,
   SIGN_IN_BODY,
+  type SignInInput,
   sessionAnswer,
+  sessionMethodsAnswer,
   sessionView,
   signedInAnswer,
   toSessionsQuery,
+  toSignIn,
   userView,
 } from '@carillon/contract';
-import { stranger } from '@carillon/domain';
+import { type Caller, stranger } from '@carillon/domain';
 import { z } from 'zod';
 import { csrfTokenOf } from '../../accounts/secrets.ts';
 import { originOf } from '../authenticate/create-authenticate.ts';
@@ -33,8 +36,18 @@ import {
 
 const { method: call } = rpc.AccountService;
 
-export function sessionOperations({ operations, address }: ApiContext): Operation[] {
+export function sessionOperations({ operations, address, isAdminKey, oidc }: ApiContext): Operation[] {
   const cookie = sessionCookie(address);
+  const open = (caller: Caller, given: SignInInput) => {
+    switch (given.way) {
+      case 'ticket':
+        return operations.signInWithTicket(caller, given);
+      case 'key':
+        return operations.signInWithAdminKey(caller, { ...given, isAdminKey });
+      default:
+        return operations.signIn(caller, given);
+    }
+  };
   return [
     restOperation({
       method: 'POST',
@@ -42,23 +55,31 @@ export function sessionOperations({ operations, address }: ApiContext): Operatio
       access: 'open',
       tag: 'sessions',
       summary: 'Sign in',
-      description: 'Sets a cookie. What changes something with it must carry csrf_token in X-CSRF-Token.',
-      body: reading(SIGN_IN_BODY),
-      bodyExamples: { ada: ACCOUNT_EXAMPLES.signInBody },
+      description: [
+        'With the name and password of a user, with the one-time ticket of the link that the server printed, or with its admin key.',
+        'Sets a cookie. What changes something with it must carry csrf_token in X-CSRF-Token.',
+        'A session of a ticket or of the admin key belongs to nobody, may everything, and lasts at most 12 hours.',
+      ].join(' '),
+      body: reading(SIGN_IN_BODY, toSignIn),
+      bodyExamples: {
+        ada: ACCOUNT_EXAMPLES.signInBody,
+        ticket: ACCOUNT_EXAMPLES.ticketBody,
+        'admin key': ACCOUNT_EXAMPLES.adminKeyBody,
+      },
       answers: {
         201: { description: 'Signed in.', schema: signedInAnswer, example: ACCOUNT_EXAMPLES.signedIn },
       },
       handle: async ({ body, request }) => {
         // Otherwise a foreign page could sign its visitor in as somebody else.
         requireOwnPage(request, address);
-        const { user, session, token } = await operations.signIn(stranger(originOf(request)), body);
+        const { user, session, token } = await open(stranger(originOf(request)), body);
         const { createdAtMs, expiresAtMs } = session;
         const maxAgeSeconds = Math.floor((expiresAtMs - createdAtMs) / 1_000);
         return {
           status: 201,
           headers: { 'set-cookie': cookie.write(request, token, maxAgeSeconds) },
           body: {
-            user: userView(user),
+            user: user ? userView(user) : null,
             csrf_token: csrfTokenOf(token),
             expires_at: new Date(expiresAtMs).toISOString(),
           },
@@ -77,13 +98,17 @@ export function sessionOperations({ operations, address }: ApiContext): Operatio
         200: { description: 'The caller.', schema: callerAnswer, example: ACCOUNT_EXAMPLES.caller },
       },
       handle: async ({ caller, session: tokenOf }) => {
-        const token = caller.kind === 'user' ? tokenOf() : undefined;
+        const token = caller.credential?.kind === 'session' ? tokenOf() : undefined;
         if (token === undefined) return { body: callerView(caller, undefined) };
         const session = await operations.getSession(caller, token);
         return {
           body: callerView(
             caller,
-            session && { csrfToken: csrfTokenOf(token), expiresAtMs: session.expiresAtMs },
+            session && {
+              csrfToken: csrfTokenOf(token),
+              expiresAtMs: session.expiresAtMs,
+              method: session.method,
+            },
           ),
         };
       },
@@ -98,9 +123,37 @@ export function sessionOperations({ operations, address }: ApiContext): Operatio
       answers: { 204: { description: 'Signed out.' } },
       handle: async ({ caller, request, session }) => {
         const token = session();
-        if (token !== undefined && caller.kind === 'user') await operations.signOut(caller, token);
+        if (token !== undefined && caller.credential?.kind === 'session')
+          await operations.signOut(caller, token);
         return { status: 204, headers: { 'set-cookie': cookie.clear(request) } };
       },
+    }),
+
+    restOperation({
+      method: 'GET',
+      path: '/session/methods',
+      access: 'open',
+      tag: 'sessions',
+      summary: 'How one can sign in here',
+      answers: {
+        200: {
+          description: 'The ways that this server offers.',
+          schema: sessionMethodsAnswer,
+          example: ACCOUNT_EXAMPLES.signInMethods,
+        },
+      },
+      handle: async () => ({
+        body: {
+          ...{ password: true, ticket: true, key: true },
+          oidc: oidc
+            ? {
+                label: oidc.label,
+                start_url: `${address}/api/oidc/start`,
+                logout_url: `${address}/api/oidc/logout`,
+              }
+            : null,
+        },
+      }),
     }),
 
     operation({

@@ -3,9 +3,9 @@
  * same for REST and RPC; an invalid credential is refused as unauthorized before anything else is checked.
  */
 import { timingSafeEqual } from 'node:crypto';
-import { Cache, type Caller, EVERYWHERE, type Grant, type Origin, Refusal } from '@carillon/domain';
+import { Cache, type Caller, type Origin, Refusal } from '@carillon/domain';
 import type { FastifyRequest } from 'fastify';
-import type { Identities } from '../../accounts/identities.ts';
+import { ADMIN, type Identities } from '../../accounts/identities.ts';
 import { secretDigest } from '../../accounts/secrets.ts';
 import type { RequestLimits } from '../rate-limit.ts';
 import { requireCsrfToken } from './require-own-page.ts';
@@ -28,8 +28,6 @@ const DIGESTS_MAX = 1_000;
 const DIGESTS_MS = 60_000;
 
 const USER_AGENT_LENGTH_MAX = 200;
-
-const EVERYTHING: readonly Grant[] = [{ namespace: EVERYWHERE, role: 'admin', ownOnly: false }];
 
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   const { adminKey, identities, limits, address } = options;
@@ -54,7 +52,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     const digest = known ?? secretDigest(key);
     if (timingSafeEqual(digest, adminDigest)) {
       if (!known) digests.set(key, digest);
-      return adminOf(request);
+      return { ...ADMIN, origin: originOf(request) };
     }
     limits?.admitAddress(request.ip);
     const caller = await identities.ofKey(key, originOf(request), digest);
@@ -74,18 +72,6 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
 
 function bearerOf(request: Pick<FastifyRequest, 'headers'>): string | undefined {
   return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
-}
-
-function adminOf(request: FastifyRequest): Caller {
-  return {
-    kind: 'key',
-    id: 'admin',
-    name: 'admin key',
-    userId: undefined,
-    grants: EVERYTHING,
-    scopes: undefined,
-    origin: originOf(request),
-  };
 }
 
 /** As the audit log records it. */

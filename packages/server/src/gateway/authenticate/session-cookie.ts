@@ -5,27 +5,29 @@
 import type { FastifyRequest } from 'fastify';
 
 export interface SessionCookie {
-  /** The session token; undefined when the request has none. */
+  /** Its value, such as the session token; undefined when the request has none. */
   read(request: FastifyRequest): string | undefined;
   /** For Set-Cookie. */
   write(request: FastifyRequest, token: string, maxAgeSeconds: number): string;
   clear(request: FastifyRequest): string;
 }
 
-const PLAIN_NAME = 'carillon_session';
-const SECURE_NAME = `__Host-${PLAIN_NAME}`;
+export function sessionCookie(address: string): SessionCookie {
+  return hostCookie('carillon_session', address);
+}
 
 /** address: the public URL; a proxy may terminate TLS before the gateway. */
-export function sessionCookie(address: string): SessionCookie {
+export function hostCookie(plainName: string, address: string): SessionCookie {
+  const secureName = `__Host-${plainName}`;
   const isSecure = (request: FastifyRequest) => request.protocol === 'https' || address.startsWith('https:');
   const cookie = (request: FastifyRequest, value: string, maxAgeSeconds: number) => {
     const secure = isSecure(request);
-    const head = `${secure ? SECURE_NAME : PLAIN_NAME}=${value}`;
+    const head = `${secure ? secureName : plainName}=${value}`;
     const rest = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}`;
     return `${head}; ${rest}${secure ? '; Secure' : ''}`;
   };
   return {
-    read: (request) => cookieNamed(request.headers.cookie, isSecure(request) ? SECURE_NAME : PLAIN_NAME),
+    read: (request) => cookieNamed(request.headers.cookie, isSecure(request) ? secureName : plainName),
     write: cookie,
     clear: (request) => cookie(request, '', 0),
   };

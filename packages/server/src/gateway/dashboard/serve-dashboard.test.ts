@@ -74,6 +74,9 @@ describe('a file of the page', () => {
     expect(script.headers).toMatchObject({
       'cache-control': 'public, max-age=31536000, immutable',
       'content-type': 'text/javascript; charset=utf-8',
+      // A worker made of it may ask the server, and nobody else.
+      'content-security-policy':
+        "default-src 'none'; script-src 'self'; connect-src 'self'; frame-ancestors 'none'",
     });
     expect((await app.inject({ url: '/favicon.svg' })).headers['cache-control']).toBe('no-cache');
   });

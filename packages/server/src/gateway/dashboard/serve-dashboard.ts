@@ -10,6 +10,8 @@ import type { DashboardFile, DashboardFiles } from './dashboard-files.ts';
 const HEAD = '<!--head-->';
 const FOR_EVER = 'public, max-age=31536000, immutable';
 const NAMED_BY_CONTENT = /^assets\//;
+/** A worker of the page is bound by the policy of its own file, not by that of the document. */
+const WORKER_POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'; frame-ancestors 'none'";
 
 type Answer = (request: FastifyRequest, reply: FastifyReply) => void;
 
@@ -25,6 +27,7 @@ export function serveDashboard(
   for (const [path, file] of dashboard.files)
     app.get(`/${path}`, (request, reply) => {
       reply.header('cache-control', NAMED_BY_CONTENT.test(path) ? FOR_EVER : 'no-cache');
+      if (path.endsWith('.js')) reply.header('content-security-policy', WORKER_POLICY);
       return sendFile(file, request, reply);
     });
 

@@ -18,8 +18,8 @@ export interface SseOptions {
   readonly stopping: AbortSignal;
 }
 
-const RETRY_MS = 2_000;
-const BUFFERED_BYTES = 16 * 1_024;
+export const SSE_GREETING = 'retry: 2000\n: connected\n\n';
+export const BUFFERED_BYTES = 16 * 1_024;
 
 export function sseStream({ events, clock, authenticate, stopping }: SseOptions): Readable {
   const ended = new AbortController();
@@ -58,7 +58,7 @@ export function sseStream({ events, clock, authenticate, stopping }: SseOptions)
       done(error);
     },
   });
-  body.push(`retry: ${RETRY_MS}\n: connected\n\n`);
+  body.push(SSE_GREETING);
   if (stopping.aborted) end();
   stopping.addEventListener('abort', end, { once: true });
   const rights = new RightsCheck({ events, recognise: authenticate });
@@ -71,13 +71,13 @@ interface KeepAlive {
   /** When the connection last took something. */
   readonly taken: { readonly at: number };
   readonly clock: Clock;
-  readonly rights: RightsCheck;
+  readonly rights: Pick<RightsCheck, 'runOnce'>;
   readonly end: () => void;
   readonly signal: AbortSignal;
 }
 
 /** Sends heartbeats, disconnects a reader that takes nothing, and checks the caller's permissions. */
-async function keepAlive({ body, taken, clock, rights, end, signal }: KeepAlive): Promise<void> {
+export async function keepAlive({ body, taken, clock, rights, end, signal }: KeepAlive): Promise<void> {
   for (;;) {
     await sleep(clock, HEARTBEAT_MS, signal);
     if (signal.aborted) return;

@@ -70,7 +70,9 @@ export async function changeJob(
       await ports.handlers.checkPayload(decision.job);
     const job = { ...decision.job, version: before.version + 1, updatedAtMs: nowMs };
     if (dryRun) return { job, pending };
-    const change = { action: recordedAs, ...jobSubject(job), ...changedFields(before, job) };
+    const fields = changedFields(before, job);
+    const after = { ...fields.after, version: job.version };
+    const change = { action: recordedAs, ...jobSubject(job), before: fields.before, after };
     const applied = await jobs.apply({
       job,
       expectedVersion: before.version,

@@ -7,11 +7,12 @@ import { newId } from './sample-job.ts';
 import { BASE_MS, HOUR_MS, MINUTE_MS } from './storage-under-test.ts';
 import type { StorageWorld } from './storage-world.ts';
 
-export function sampleSession(userId: string, over: Partial<Session> = {}): Session {
+export function sampleSession(userId: string | undefined, over: Partial<Session> = {}): Session {
   return {
     sessionId: newId(),
     userId,
-    userName: 'ada',
+    userName: userId === undefined ? undefined : 'ada',
+    method: userId === undefined ? 'ticket' : 'password',
     createdAtMs: BASE_MS,
     lastSeenAtMs: BASE_MS,
     expiresAtMs: BASE_MS + HOUR_MS,
@@ -58,6 +59,43 @@ export function describeSessions(stage: { readonly world: StorageWorld }): void 
     expect(await accounts().createSession(sampleSession(userId), 'aa', opening)).toBe(false);
     expect(await accounts().hasSignedInFrom('ada', '203.0.113.7')).toBe(false);
     expect(await stage.world.storage.audit.list({ limit: 9 })).toEqual([]);
+  });
+
+  it('who signs in with a provider is known by issuer and subject, each once', async () => {
+    const identity = { issuer: 'https://id.example', subject: 's1' };
+    const ada = { ...sampleUser({ name: 'ada' }), identity };
+    expect(await accounts().userWithIdentity(identity)).toBeUndefined();
+    expect(await accounts().createUser(ada)).toBe(true);
+    expect(await accounts().createUser({ ...sampleUser({ name: 'other' }), identity })).toBe(false);
+    const elsewhere = { ...identity, issuer: 'https://other.example' };
+    expect(await accounts().createUser({ ...sampleUser({ name: 'bob' }), identity: elsewhere })).toBe(true);
+    expect(await accounts().userWithIdentity(identity)).toEqual(readAs(ada));
+    expect((await accounts().userWithIdentity(elsewhere))?.name).toBe('bob');
+    expect(await accounts().user(ada.userId)).toEqual(readAs(ada));
+    expect((await accounts().user((await newUser('plain')).userId))?.identity).toBeUndefined();
+    await accounts().changeUser(ada.userId, { displayName: 'Ada' }, BASE_MS);
+    expect((await accounts().userWithIdentity(identity))?.displayName).toBe('Ada');
+  });
+
+  it('a ticket opens one session of nobody, before it expires', async () => {
+    const add = (hash: string, expiresAtMs: number, nowMs = BASE_MS) =>
+      accounts().addTicket({ hash, expiresAtMs }, nowMs);
+    const open = (ticketHash: string, hash: string = newId()) =>
+      accounts().createSession(sampleSession(undefined), hash, { ticketHash, address: '203.0.113.7' });
+    await add('t1', BASE_MS + 1);
+    await add('t2', BASE_MS);
+    expect(await open('t0')).toBe(false);
+    expect(await open('t2')).toBe(false);
+    const tries = await Promise.all(['a1', 'a2', 'a3'].map((hash) => open('t1', hash)));
+    expect(tries.filter(Boolean)).toHaveLength(1);
+    expect(await open('t1')).toBe(false);
+    const found = await accounts().sessionToCheck(['a1', 'a2', 'a3'][tries.indexOf(true)]!);
+    expect(found).toMatchObject({ user: undefined, session: { userId: undefined, method: 'ticket' } });
+    expect(await accounts().sessions({ limit: 9 })).toEqual([found!.session]);
+    expect(await accounts().session(found!.session.sessionId)).toEqual(found!.session);
+    await add('t3', BASE_MS + HOUR_MS, BASE_MS);
+    await add('t4', BASE_MS + HOUR_MS, BASE_MS + 1);
+    expect(await open('t3')).toBe(true);
   });
 
   describe('sessions', () => {

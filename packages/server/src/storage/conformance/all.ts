@@ -8,6 +8,7 @@ import { describeEventStore } from './event-store.conformance.ts';
 import { describeGenerationStore } from './generation-store.conformance.ts';
 import { describeHandlerStore } from './handler-store.conformance.ts';
 import { describeHousekeepingStore } from './housekeeping-store.conformance.ts';
+import { describeInsightStore } from './insight-store.conformance.ts';
 import { describeJobStore } from './job-store.conformance.ts';
 import { describeLeaseClaim } from './lease-claim.conformance.ts';
 import { describeLeaseFollow } from './lease-follow.conformance.ts';
@@ -27,6 +28,7 @@ import { describeScheduleRead } from './schedule-read.conformance.ts';
 import { describeScheduleUnoffered } from './schedule-unoffered.conformance.ts';
 import { describeSecretStore } from './secret-store.conformance.ts';
 import { describeSigningKeyStore } from './signing-key-store.conformance.ts';
+import { describeStatsStore } from './stats-store.conformance.ts';
 import type { MakeStorage } from './storage-under-test.ts';
 
 export function describeStorage(name: string, make: MakeStorage): void {
@@ -46,10 +48,12 @@ export function describeStorage(name: string, make: MakeStorage): void {
     describe('run store: views', () => describeRunViews(make));
     describe('run store: list', () => describeRunList(make));
     describe('run store: dead letters', () => describeDeadLetters(make));
+    describe('insight store', () => describeInsightStore(make));
     describe('run store: requests', () => describeRunRequests(make));
     describe('run state store', () => describeRunState(make));
     describeHousekeepingStore(make);
     describeEventStore(make);
+    describeStatsStore(make);
     describeAuditStore(make);
     describeAccountStore(make);
     describeSigningKeyStore(make);

@@ -34,6 +34,11 @@ export class AdmissionTable {
     return false;
   }
 
+  /** In the order of their slots. */
+  ofJob(jobId: JobId): RunId[] {
+    return [...(this.#slots.get(jobId) ?? [])].sort(([a], [b]) => a - b).map(([, runId]) => runId);
+  }
+
   *all(): Iterable<{ jobId: JobId; runId: RunId }> {
     for (const [jobId, slots] of this.#slots) for (const runId of slots.values()) yield { jobId, runId };
   }

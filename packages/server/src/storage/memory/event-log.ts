@@ -25,6 +25,12 @@ interface EventRow {
   readonly member: EventMember | undefined;
 }
 
+/** A run that ended, and is to be counted. */
+export interface UncountedEnd {
+  readonly view: RunView;
+  readonly isAgain: boolean;
+}
+
 const DAY_MS = 24 * 3_600_000;
 
 export class EventLog {
@@ -32,6 +38,7 @@ export class EventLog {
   readonly #jobs: ReadonlyMap<JobId, Job>;
   readonly #gone = new Map<JobId, EventJob>();
   #rows: EventRow[] = [];
+  #uncounted: UncountedEnd[] = [];
   #xid = 0;
   #generation = 0;
 
@@ -65,8 +72,16 @@ export class EventLog {
     const atMs = run.endedAtMs ?? this.#now();
     const kind = kindOfEnd(view.status, { isTriedAgain: retryAtMs !== undefined });
     this.#record({ kind, atMs, ...ofRun(run) });
+    this.#uncounted.push({ view, isAgain: retryAtMs !== undefined });
     if (deadReason !== undefined)
       this.#record({ kind: 'run.dead_lettered', atMs, ...ofRun({ ...run, deadReason }) });
+  }
+
+  /** What ended since the last call. */
+  takeUncounted(): UncountedEnd[] {
+    const taken = this.#uncounted;
+    this.#uncounted = [];
+    return taken;
   }
 
   /** Places from here on are larger than all before. */

@@ -7,6 +7,7 @@ import {
   type Namespace,
   type Session,
   type User,
+  type UserIdentity,
 } from '@carillon/domain';
 import {
   type AccountStore,
@@ -32,6 +33,7 @@ import type { AuditEntry } from '../audit-store.ts';
 import { isWanted, usedKey } from './key-row.ts';
 import { addAudit } from './memory-audit-store.ts';
 import type { MemoryState } from './memory-state.ts';
+import { SessionTable } from './session-table.ts';
 
 interface UserRow {
   user: User;
@@ -55,7 +57,7 @@ export class MemoryAccountStore implements AccountStore {
   readonly #secrets: MemoryState['secrets'];
   readonly #users = new Map<string, UserRow>();
   readonly #keys = new Map<string, KeyRow>();
-  readonly #sessions = new Map<string, { session: Session; hash: SecretHash }>();
+  readonly #sessions = new SessionTable();
   readonly #addresses = new Map<string, { userId: string; address: string; atMs: number }>();
 
   constructor(
@@ -125,7 +127,7 @@ export class MemoryAccountStore implements AccountStore {
   async createUser({ passwordHash, idempotency, ...rest }: NewUser, audit?: AuditEntry): Promise<boolean> {
     if (this.#users.has(rest.userId)) return false;
     for (const known of this.#users.values()) {
-      if (known.user.name === rest.name) return false;
+      if (known.user.name === rest.name || isSame(known.user.identity, rest.identity)) return false;
       if (idempotency && known.idempotency?.key === idempotency.key) return false;
     }
     this.#requirePlaces(rest.grants);
@@ -154,6 +156,11 @@ export class MemoryAccountStore implements AccountStore {
 
   async userToSignIn(name: string): Promise<UserRow | undefined> {
     for (const row of this.#users.values()) if (row.user.name === name) return { ...row };
+    return undefined;
+  }
+
+  async userWithIdentity(identity: UserIdentity): Promise<User | undefined> {
+    for (const { user } of this.#users.values()) if (isSame(user.identity, identity)) return user;
     return undefined;
   }
 
@@ -271,37 +278,34 @@ export class MemoryAccountStore implements AccountStore {
     return this.#removeKeys(({ expiresAtMs }) => expiresAtMs !== undefined && expiresAtMs < beforeMs).length;
   }
 
+  async addTicket(ticket: { hash: SecretHash; expiresAtMs: number }, nowMs: number): Promise<void> {
+    this.#sessions.addTicket(ticket, nowMs);
+  }
+
   async createSession(session: Session, hash: SecretHash, opening: SignInFacts = {}): Promise<boolean> {
-    const { checkedPasswordHash: checked, address, audit } = opening;
+    const { checkedPasswordHash: checked, ticketHash: ticket, address, audit } = opening;
     const { userId, createdAtMs: atMs } = session;
-    const row = this.#users.get(userId);
-    if (!row || row.user.disabled || (checked !== undefined && row.passwordHash !== checked)) return false;
-    this.#sessions.set(session.sessionId, { session, hash });
-    if (address !== undefined) this.#addresses.set(`${userId} ${address}`, { userId, address, atMs });
+    const row = userId === undefined ? undefined : this.#users.get(userId);
+    const isRefused = !row || row.user.disabled || (checked !== undefined && row.passwordHash !== checked);
+    if (userId !== undefined && isRefused) return false;
+    if (ticket !== undefined && !this.#sessions.useTicket(ticket, atMs)) return false;
+    this.#sessions.add(session, hash);
+    if (address !== undefined && userId !== undefined)
+      this.#addresses.set(`${userId} ${address}`, { userId, address, atMs });
     return this.#done(audit);
   }
 
   async sessionToCheck(hash: SecretHash): Promise<FoundSession | undefined> {
-    for (const row of this.#sessions.values()) {
-      if (row.hash !== hash) continue;
-      return { session: row.session, user: this.#users.get(row.session.userId)!.user };
-    }
-    return undefined;
+    const session = this.#sessions.withHash(hash);
+    return session && { session, user: this.#users.get(session.userId ?? '')?.user };
   }
 
   async sessions(query: SessionQuery): Promise<Session[]> {
-    const { userId, expiresAfterMs = 0, seenAfterMs = 0, afterSessionId, limit } = query;
-    return [...this.#sessions.values()]
-      .map(({ session }) => session)
-      .filter((session) => userId === undefined || session.userId === userId)
-      .filter(({ expiresAtMs, lastSeenAtMs }) => expiresAtMs > expiresAfterMs && lastSeenAtMs > seenAfterMs)
-      .filter(({ sessionId }) => afterSessionId === undefined || sessionId < afterSessionId)
-      .sort((a, b) => (a.sessionId < b.sessionId ? 1 : -1))
-      .slice(0, limit);
+    return this.#sessions.list(query);
   }
 
   async session(sessionId: string): Promise<Session | undefined> {
-    return this.#sessions.get(sessionId)?.session;
+    return this.#sessions.get(sessionId);
   }
 
   async removeSession(sessionId: string, audit?: AuditEntry): Promise<boolean> {
@@ -309,7 +313,7 @@ export class MemoryAccountStore implements AccountStore {
   }
 
   async removeOldSessions(before: { expiresMs: number; lastSeenMs: number }): Promise<number> {
-    return this.#removeSessions(
+    return this.#sessions.remove(
       ({ session }) => session.expiresAtMs < before.expiresMs || session.lastSeenAtMs < before.lastSeenMs,
     );
   }
@@ -325,9 +329,8 @@ export class MemoryAccountStore implements AccountStore {
 
   async credentialNames(nowMs: number): Promise<string[]> {
     const keys = [...this.#keys.values()].filter(({ key }) => (key.expiresAtMs ?? nowMs + 1) > nowMs);
-    const sessions = [...this.#sessions.values()].filter(({ session }) => session.expiresAtMs > nowMs);
     const prefixes = keys.flatMap(({ key }) => [key.prefix, ...(key.previous ? [key.previous.prefix] : [])]);
-    return [...prefixes, ...sessions.map(({ hash }) => hash)];
+    return [...prefixes, ...this.#sessions.hashes(nowMs)];
   }
 
   async noteUses({ keys, sessions }: { keys: readonly KeyUse[]; sessions: readonly Use[] }): Promise<void> {
@@ -335,10 +338,7 @@ export class MemoryAccountStore implements AccountStore {
       const row = this.#keys.get(use.id);
       if (row) row.key = usedKey(row.key, use);
     }
-    for (const { id, atMs } of sessions) {
-      const row = this.#sessions.get(id);
-      if (row) row.session = { ...row.session, lastSeenAtMs: Math.max(row.session.lastSeenAtMs, atMs) };
-    }
+    for (const use of sessions) this.#sessions.note(use);
   }
 
   /** Before anything is changed, so that what is refused leaves nothing behind. */
@@ -382,17 +382,15 @@ export class MemoryAccountStore implements AccountStore {
   }
 
   #endSessions(userId: string, exceptHash?: SecretHash): void {
-    this.#removeSessions(({ session, hash }) => session.userId === userId && hash !== exceptHash);
-  }
-
-  #removeSessions(gone: (row: { session: Session; hash: SecretHash }) => boolean): number {
-    const found = [...this.#sessions.values()].filter(gone);
-    for (const { session } of found) this.#sessions.delete(session.sessionId);
-    return found.length;
+    this.#sessions.remove(({ session, hash }) => session.userId === userId && hash !== exceptHash);
   }
 }
 
 function inOrder(grants: User['grants']): User['grants'] {
   const key = (grant: User['grants'][number]) => `${grant.namespace} ${grant.ownOnly}`;
   return [...grants].sort((a, b) => (key(a) < key(b) ? -1 : 1));
+}
+
+function isSame(a: UserIdentity | undefined, b: UserIdentity | undefined): boolean {
+  return a !== undefined && a.issuer === b?.issuer && a.subject === b.subject;
 }

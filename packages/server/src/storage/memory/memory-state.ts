@@ -16,6 +16,7 @@ import type { NewRun, RunRequest } from '../due.ts';
 import type { PublishedAddresses, ShardOwner, WorkerState } from '../member-store.ts';
 import type { StoredCheckpoint } from '../run-state-store.ts';
 import type { DeadLetter } from '../run-store.ts';
+import type { CountRow, FailureRow } from '../run-tally.ts';
 import type { ShardGuard } from '../schedule-store.ts';
 import type { StoredSecret } from '../secret-store.ts';
 import type { StoredSigningKey } from '../signing-key-store.ts';
@@ -90,6 +91,9 @@ export interface MemoryState {
   readonly handlers: Map<string, { readonly handler: HandlerDescription; readonly seenAtMs: number }>;
   /** When workers that are forgotten, or offer less than before, last offered a handler. */
   readonly handlerOffers: Map<string, number>;
+  readonly counts: { readonly minute: Map<string, CountRow>; readonly hour: Map<string, CountRow> };
+  readonly failures: Map<string, FailureRow>;
+  countedAtMs: number | undefined;
 }
 
 const DEFAULT: Namespace = {
@@ -128,6 +132,9 @@ export function emptyState(now: () => number): MemoryState {
     secrets: new Map(),
     handlers: new Map(),
     handlerOffers: new Map(),
+    counts: { minute: new Map(), hour: new Map() },
+    failures: new Map(),
+    countedAtMs: undefined,
   };
 }
 

@@ -10,6 +10,7 @@ import { MemoryEventStore } from './memory-event-store.ts';
 import { MemoryGenerationStore } from './memory-generation-store.ts';
 import { MemoryHandlerStore } from './memory-handler-store.ts';
 import { MemoryHousekeepingStore } from './memory-housekeeping-store.ts';
+import { MemoryInsightStore } from './memory-insight-store.ts';
 import { MemoryJobStore } from './memory-job-store.ts';
 import { MemoryLeaseStore } from './memory-lease-store.ts';
 import { MemoryMemberStore } from './memory-member-store.ts';
@@ -20,6 +21,7 @@ import { MemoryScheduleStore } from './memory-schedule-store.ts';
 import { MemorySecretStore } from './memory-secret-store.ts';
 import { MemorySigningKeyStore } from './memory-signing-key-store.ts';
 import { emptyState } from './memory-state.ts';
+import { MemoryStatsStore } from './memory-stats-store.ts';
 
 export class MemoryStorage implements Storage {
   readonly jobs: MemoryJobStore;
@@ -27,9 +29,11 @@ export class MemoryStorage implements Storage {
   readonly leases: MemoryLeaseStore;
   readonly members: MemoryMemberStore;
   readonly runs: MemoryRunStore;
+  readonly insight: MemoryInsightStore;
   readonly runState: MemoryRunStateStore;
   readonly housekeeping: MemoryHousekeepingStore;
   readonly events: MemoryEventStore;
+  readonly stats: MemoryStatsStore;
   readonly generations: MemoryGenerationStore;
   readonly audit: MemoryAuditStore;
   readonly accounts: MemoryAccountStore;
@@ -50,9 +54,11 @@ export class MemoryStorage implements Storage {
     this.leases = new MemoryLeaseStore(state);
     this.members = new MemoryMemberStore(state, options.clock);
     this.runs = new MemoryRunStore(state);
+    this.insight = new MemoryInsightStore(state);
     this.runState = new MemoryRunStateStore(state);
     this.housekeeping = new MemoryHousekeepingStore(state);
     this.events = new MemoryEventStore(state);
+    this.stats = new MemoryStatsStore(state);
     this.generations = new MemoryGenerationStore(state);
   }
 }

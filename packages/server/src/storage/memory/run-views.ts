@@ -1,7 +1,7 @@
 /** How a run is shown at each step: pending in `due`, leased, ended with or without an attempt. */
 import { type DeadReason, type FinalRunStatus, isRecurring, type Job } from '@carillon/domain';
 import type { Settlement } from '../lease-store.ts';
-import { AT_LIMIT, type RunView } from '../run-store.ts';
+import { AT_LIMIT, PAUSED, type RunView, UNOFFERED, WAITS_UNTIL } from '../run-store.ts';
 import { type RunRecord, shownTrigger } from './due-record.ts';
 import type { LeasedRecord } from './lease-table.ts';
 import type { MemoryState } from './memory-state.ts';
@@ -33,10 +33,10 @@ function waitsFor(
   nowMs: number,
   isOffered: (handler: string) => boolean,
 ): string | undefined {
-  if (held) return 'the job is paused';
-  if (fireAtMs > nowMs) return `waits until ${new Date(fireAtMs).toISOString()}`;
+  if (held) return PAUSED;
+  if (fireAtMs > nowMs) return `${WAITS_UNTIL}${new Date(fireAtMs).toISOString()}`;
   if (state === 'waiting') return AT_LIMIT;
-  return isOffered(handler) ? undefined : `no worker offers the handler "${handler}"`;
+  return isOffered(handler) ? undefined : `${UNOFFERED}"${handler}"`;
 }
 
 /** What was never handed out and whose instant lies ahead is a plan, not a run; a retry that waits is one. */

@@ -1,8 +1,8 @@
 /** Statements of namespaces and users. Instants go in and out as milliseconds. */
-import type { Grant, Namespace, User } from '@carillon/domain';
+import type { Grant, Namespace, User, UserIdentity } from '@carillon/domain';
 import { statement } from '../../postgres/database.ts';
 import { timestampOf } from './fragments.sql.ts';
-import { column, columns, ms, read } from './selection.ts';
+import { column, columns, ms, optional, read } from './selection.ts';
 
 const NAMESPACE = columns<Namespace>({
   name: 'name',
@@ -64,17 +64,19 @@ export const USER = columns<User>({
   displayName: 'u.display_name',
   disabled: 'u.disabled',
   hasPassword: 'u.password_hash IS NOT NULL',
+  identity: optional(columns<UserIdentity>({ issuer: 'u.issuer', subject: 'u.subject' })),
   grants: grantsIn('user_grants', 'g.user_id = u.user_id'),
   createdAtMs: ms('u.created_at'),
   updatedAtMs: ms('u.updated_at'),
 });
 
 /** $1 id, $2 name, $3 display name, $4 password hash, $5 disabled, $6 created, $7 updated; the grants as arrays $8 to $10; $11 idempotency key,
- * $12 the hash of its request. */
+ * $12 the hash of its request; $13 issuer, $14 subject. */
 export const CREATE_USER = statement('create_user')`
   WITH created AS (
-    INSERT INTO users (user_id, name, display_name, password_hash, disabled, created_at, updated_at, idempotency_key, request_hash)
-    VALUES ($1, $2, $3, $4, $5, ${timestampOf('$6')}, ${timestampOf('$7')}, $11, $12) ON CONFLICT DO NOTHING RETURNING user_id),
+    INSERT INTO users (user_id, name, display_name, password_hash, disabled, created_at, updated_at, idempotency_key, request_hash,
+      issuer, subject)
+    VALUES ($1, $2, $3, $4, $5, ${timestampOf('$6')}, ${timestampOf('$7')}, $11, $12, $13, $14) ON CONFLICT DO NOTHING RETURNING user_id),
   granted AS (INSERT INTO user_grants (user_id, namespace, role, own_only)
     SELECT created.user_id, g.* FROM created, unnest($8::text[], $9::text[], $10::boolean[]) AS g)
   SELECT user_id FROM created`;
@@ -83,6 +85,9 @@ export const USER_MADE_BY = statement('user_made_by')`
   SELECT user_id, request_hash FROM users WHERE idempotency_key = $1`;
 
 export const GET_USER = read('get_user', USER)`SELECT ${USER.sql} FROM users u WHERE user_id = $1`;
+
+export const USER_WITH_IDENTITY = read('user_with_identity', USER)`
+  SELECT ${USER.sql} FROM users u WHERE issuer = $1 AND subject = $2`;
 
 export const LIST_USERS = read('list_users', USER)`
   SELECT ${USER.sql} FROM users u

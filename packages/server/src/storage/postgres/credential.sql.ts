@@ -112,11 +112,12 @@ export const END_KEYS = read('end_keys', KEY)`
 
 export const REMOVE_KEY = statement('remove_key')`DELETE FROM api_keys WHERE key_id = $1 RETURNING key_id`;
 
-/** A session s of the user u. */
+/** A session s of the user u; of the admin key, there is none. */
 const SESSION = columns<Session>({
   sessionId: 's.session_id',
   userId: 's.user_id',
   userName: 'u.name',
+  method: 's.method',
   createdAtMs: ms('s.created_at'),
   lastSeenAtMs: ms('s.last_seen_at'),
   expiresAtMs: ms('s.expires_at'),
@@ -125,13 +126,24 @@ const SESSION = columns<Session>({
 });
 
 export const CREATE_SESSION = statement('create_session')`
-  INSERT INTO sessions (session_id, hash, user_id, created_at, last_seen_at, expires_at, address, user_agent)
-  SELECT $1::uuid, $2::text, u.user_id, ${timestampOf('$4')}, ${timestampOf('$5')}, ${timestampOf('$6')}, $7::text, $8::text FROM users u
-  WHERE u.user_id = $3::uuid AND NOT u.disabled AND ($9::text IS NULL OR u.password_hash = $9::text)
+  INSERT INTO sessions (session_id, hash, user_id, created_at, last_seen_at, expires_at, address, user_agent, method)
+  SELECT $1::uuid, $2::text, $3::uuid, ${timestampOf('$4')}, ${timestampOf('$5')}, ${timestampOf('$6')}, $7::text, $8::text, $10::text
+  WHERE $3::uuid IS NULL OR EXISTS (SELECT FROM users u
+    WHERE u.user_id = $3::uuid AND NOT u.disabled AND ($9::text IS NULL OR u.password_hash = $9::text))
   RETURNING session_id`;
 
-const SESSIONS = 'sessions s JOIN users u ON u.user_id = s.user_id';
-const FOUND_SESSION = columns<FoundSession>({ session: SESSION, user: USER });
+export const ADD_TICKET = statement('add_ticket')`
+  INSERT INTO sign_in_tickets (hash, expires_at) VALUES ($1, ${timestampOf('$2')})`;
+
+export const REMOVE_OLD_TICKETS = statement('remove_old_tickets')`
+  DELETE FROM sign_in_tickets WHERE expires_at <= ${timestampOf('$1')}`;
+
+/** $2 now. Of two at the same instant, one waits for the other and finds nothing. */
+export const USE_TICKET = statement('use_ticket')`
+  DELETE FROM sign_in_tickets WHERE hash = $1 AND expires_at > ${timestampOf('$2')} RETURNING hash`;
+
+const SESSIONS = 'sessions s LEFT JOIN users u ON u.user_id = s.user_id';
+const FOUND_SESSION = columns<FoundSession>({ session: SESSION, user: optional(USER) });
 
 export const SESSION_TO_CHECK = read('session_to_check', FOUND_SESSION)`
   SELECT ${FOUND_SESSION.sql} FROM ${SESSIONS} WHERE s.hash = $1`;

@@ -59,7 +59,7 @@ export const CLAIM_LANES = statement('claim_lanes')`
   ), gone AS (
     DELETE FROM due d WHERE d.ctid = ANY(ARRAY(SELECT tid FROM picked))
     RETURNING d.job_id, d.run_id, d.shard, d.kind, d.attempt, d.crashes, d.ends_job, d.epoch, d.job_version, d.nominal_at,
-      d.handler, d.payload, d.timeout_ms, d.admitted, d.fire_at
+      d.handler, d.payload, d.timeout_ms, d.admitted, d.fire_at, d.tenant
   ), taken AS MATERIALIZED (
     SELECT array_agg(run_id) AS run_ids, array_agg(job_id) AS job_ids, array_agg(shard) AS shards, array_agg(kind) AS kinds,
       array_agg(attempt) AS attempts, array_agg(crashes) AS crashes, array_agg(ends_job) AS ends_job,
@@ -76,7 +76,9 @@ export const CLAIM_LANES = statement('claim_lanes')`
           OR ((SELECT EXISTS (SELECT FROM secrets)) AND (payload IS NULL OR strpos(payload, '{{secrets.') > 0))
         THEN coalesce((SELECT j.namespace FROM jobs j WHERE j.job_id = t.job_id), '') ELSE '' END, E'\\n') AS namespaces,
       -- Only a run that was handed out before, or that a dead letter is redriven as, can have a checkpoint: for others none is looked up.
-      array_agg(run_id) FILTER (WHERE epoch > 1 OR kind = 4) AS again
+      array_agg(run_id) FILTER (WHERE epoch > 1 OR kind = 4) AS again,
+      -- One number where all are of one namespace.
+      CASE WHEN min(tenant >> 26) = max(tenant >> 26) THEN ARRAY[min(tenant >> 26)] ELSE array_agg(tenant >> 26) END AS namespace_keys
     FROM gone t
   ), resumed AS MATERIALIZED (
     SELECT json_object_agg(c.run_id, c.data) AS checkpoints FROM unnest((SELECT again FROM taken)) AS t(run_id)
@@ -89,7 +91,8 @@ export const CLAIM_LANES = statement('claim_lanes')`
     FROM taken WHERE run_ids IS NOT NULL
   )
   SELECT run_ids::text, job_ids::text, epochs::text, attempts::text, nominal_ats::text, timeouts::text, admitted::text, handlers,
-    payloads, due_ats::text, found::text, last_ats::text, last_ids::text, next_ats::text, namespaces, (SELECT checkpoints::text FROM resumed)
+    payloads, due_ats::text, found::text, last_ats::text, last_ids::text, next_ats::text, namespaces, (SELECT checkpoints::text FROM resumed),
+    namespace_keys::text
   FROM taken CROSS JOIN scanned`;
 
 /**

@@ -1,5 +1,5 @@
 /** Namespaces, people, keys and sessions on PostgreSQL. */
-import type { ApiKey, Grant, Namespace, Session, User } from '@carillon/domain';
+import type { ApiKey, Grant, Namespace, Session, User, UserIdentity } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import {
   type Database,
@@ -80,7 +80,9 @@ export class PostgresAccountStore implements AccountStore {
     const { userId, name, displayName, passwordHash = null, disabled, createdAtMs, updatedAtMs } = user;
     const values = [userId, name, displayName, passwordHash, disabled, createdAtMs, updatedAtMs];
     const { key = null, requestHash = null } = user.idempotency ?? {};
-    return this.#touched(sql.CREATE_USER, [...values, ...grantArrays(user.grants), key, requestHash], audit);
+    const identity = [user.identity?.issuer ?? null, user.identity?.subject ?? null];
+    const all = [...values, ...grantArrays(user.grants), key, requestHash, ...identity];
+    return this.#touched(sql.CREATE_USER, all, audit);
   }
 
   async userMadeBy(key: string): Promise<{ user: User; requestHash: string } | undefined> {
@@ -99,6 +101,10 @@ export class PostgresAccountStore implements AccountStore {
 
   userToSignIn(name: string): Promise<{ user: User; passwordHash: string | undefined } | undefined> {
     return readFirst(this.#database, sql.USER_TO_SIGN_IN, [name]);
+  }
+
+  userWithIdentity({ issuer, subject }: UserIdentity): Promise<User | undefined> {
+    return readFirst(this.#database, sql.USER_WITH_IDENTITY, [issuer, subject]);
   }
 
   async passwordHashOf(userId: string): Promise<string | undefined> {
@@ -194,14 +200,27 @@ export class PostgresAccountStore implements AccountStore {
     return (await this.#database.query(credentials.REMOVE_EXPIRED_KEYS, [beforeMs])).length;
   }
 
+  async addTicket(
+    { hash, expiresAtMs }: { hash: SecretHash; expiresAtMs: number },
+    nowMs: number,
+  ): Promise<void> {
+    await this.#database.query(credentials.REMOVE_OLD_TICKETS, [nowMs]);
+    await this.#database.query(credentials.ADD_TICKET, [hash, expiresAtMs]);
+  }
+
   createSession(opened: Session, hash: SecretHash, opening: SignInFacts = {}): Promise<boolean> {
-    const { sessionId, userId, createdAtMs, lastSeenAtMs, expiresAtMs, address = null } = opened;
+    const { sessionId, userId = null, createdAtMs, lastSeenAtMs, expiresAtMs, address = null } = opened;
     const values = [sessionId, hash, userId, createdAtMs, lastSeenAtMs, expiresAtMs, address];
-    const checked = [opened.userAgent ?? null, opening.checkedPasswordHash ?? null];
+    const checked = [opened.userAgent ?? null, opening.checkedPasswordHash ?? null, opened.method];
+    const { ticketHash: ticket } = opening;
     return this.#changed(opening.audit, async (session) => {
+      if (ticket !== undefined) {
+        const used = await session.query(credentials.USE_TICKET, [ticket, createdAtMs]);
+        if (used.length === 0) return false;
+      }
       if ((await session.query(credentials.CREATE_SESSION, [...values, ...checked])).length === 0)
         return false;
-      if (opening.address !== undefined) {
+      if (opening.address !== undefined && userId !== null) {
         await session.query(credentials.NOTE_ADDRESS, [userId, opening.address, createdAtMs]);
       }
       return true;

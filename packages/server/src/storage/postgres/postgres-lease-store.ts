@@ -15,6 +15,7 @@ import type {
   Settled,
   Settlement,
 } from '../lease-store.ts';
+import { ClaimedLeases } from './claimed-leases.ts';
 import { priorityCode, priorityWord } from './codes.ts';
 import {
   allSucceeded,
@@ -64,6 +65,8 @@ type ClaimRow = readonly [
   namespaces: string,
   /** A JSON object by run; NULL when none has one. */
   checkpoints: string | null,
+  /** One number, or one for each run; NULL without runs. */
+  namespaceKeys: string | null,
 ];
 
 type LaneRow = readonly [
@@ -101,6 +104,7 @@ export class PostgresLeaseStore implements LeaseStore {
   readonly #database: Database;
   /** Connections for reports: they never queue behind other calls, and wait for locks only briefly. */
   readonly #outcomes: Database;
+  readonly #claimed = new ClaimedLeases();
 
   constructor(database: Database, { outcomes = database }: { outcomes?: Database } = {}) {
     this.#database = database;
@@ -130,6 +134,7 @@ export class PostgresLeaseStore implements LeaseStore {
       pick.runsMax,
     ]);
     const runs = claimedRuns(row!, request);
+    if (runs.length > 0) this.#claimed.remember(leaseId, runs, elements(row![16]!).map(Number));
     const scans = row![10] === null ? [] : laneScans(row!);
     const found = scans.reduce((sum, scan) => sum + scan.found, 0);
     // An edit moved a run between its finding and its deletion: the scans would pass over it, so none are returned.
@@ -138,6 +143,13 @@ export class PostgresLeaseStore implements LeaseStore {
 
   async settle(settlements: readonly Settlement[], nowMs: number): Promise<Settled> {
     if (settlements.length === 0) return { verdicts: [], freed: [], opened: [], planned: [] };
+    const settled = await this.#settle(settlements, nowMs);
+    this.#claimed.forget(settlements);
+    return settled;
+  }
+
+  async #settle(settlements: readonly Settlement[], nowMs: number): Promise<Settled> {
+    const claimed = this.#claimed;
     const { complete, others } = completeLeases(settlements);
     const ending = endingOf(complete);
     const used = settlements.some(({ usage }) => usage !== undefined);
@@ -145,7 +157,7 @@ export class PostgresLeaseStore implements LeaseStore {
     let refused: Settlement[] | undefined;
     // The common case: one statement needs no transaction around it.
     if (others.length === 0 && ending.length === 0 && !used) {
-      refused = await settleComplete(this.#outcomes, complete, result);
+      refused = await settleComplete(this.#outcomes, complete, { result, claimed });
       if (refused.length === 0) return result.settled(settlements);
     }
     const before = result;
@@ -153,13 +165,13 @@ export class PostgresLeaseStore implements LeaseStore {
       // The transaction may be repeated from its start.
       result = before.copy();
       if (refused) {
-        await settleOneByOne(session, refused, result);
+        await settleOneByOne(session, refused, { result, claimed });
         return;
       }
       // All in one statement, so that locks are taken in one order.
       if (ending.length > 0) await lockEnding(session, [...ending, ...others]);
-      const rest = [...others, ...(await settleComplete(session, complete, result))];
-      if (rest.length > 0) await settleOneByOne(session, rest, result);
+      const rest = [...others, ...(await settleComplete(session, complete, { result, claimed }))];
+      if (rest.length > 0) await settleOneByOne(session, rest, { result, claimed });
       if (used) await recordUsage(session, settlements, result);
     });
     return result.settled(settlements);
@@ -206,16 +218,28 @@ export class PostgresLeaseStore implements LeaseStore {
   }
 }
 
+interface Settling {
+  readonly result: SettleResult;
+  /** What is known of the runs beside their settlements. */
+  readonly claimed: ClaimedLeases;
+}
+
 /** Returns the settlements of leases that have changed since they were handed out: SETTLE takes those. */
 async function settleComplete(
   session: Session,
   complete: readonly CompleteLease[],
-  result: SettleResult,
+  { result, claimed }: Settling,
 ): Promise<Settlement[]> {
   if (complete.length === 0) return [];
+  const { nowMs } = result;
+  const counted = textArray(complete.map((lease) => claimed.digestOf(lease, nowMs)));
   const rows = allSucceeded(complete)
-    ? await session.query<SettledRow>(SETTLE_ALL_SUCCEEDED, [...succeededParameters(complete), result.nowMs])
-    : await session.query<SettledRow>(SETTLE_MIXED, mixedParameters(complete, result.nowMs));
+    ? await session.query<SettledRow>(SETTLE_ALL_SUCCEEDED, [
+        ...succeededParameters(complete),
+        nowMs,
+        counted,
+      ])
+    : await session.query<SettledRow>(SETTLE_MIXED, [...mixedParameters(complete, nowMs), counted]);
   const gone = result.take(rows);
   return complete.filter((lease) => !gone.has(lease[0]!.leaseId)).flat();
 }
@@ -224,12 +248,13 @@ async function settleComplete(
 async function settleOneByOne(
   session: Session,
   settlements: readonly Settlement[],
-  result: SettleResult,
+  { result, claimed }: Settling,
 ): Promise<void> {
   await lockEnding(session, settlements);
-  const rows = await session.query<SettledRow>(SETTLE, [...settleParameters(settlements), result.nowMs]);
-  result.take(rows, settlements);
   const { askedFor, nowMs } = result;
+  const counted = claimed.digestOf(settlements, nowMs) ?? null;
+  const rows = await session.query<SettledRow>(SETTLE, [...settleParameters(settlements), nowMs, counted]);
+  result.take(rows, settlements);
   if (askedFor.size > 0)
     await session.query(RECOVER_JOBS, [
       plainArray([...askedFor.keys()]),

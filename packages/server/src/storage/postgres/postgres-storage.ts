@@ -11,6 +11,7 @@ import { PostgresEventStore } from './postgres-event-store.ts';
 import { PostgresGenerationStore } from './postgres-generation-store.ts';
 import { PostgresHandlerStore } from './postgres-handler-store.ts';
 import { PostgresHousekeepingStore } from './postgres-housekeeping-store.ts';
+import { PostgresInsightStore } from './postgres-insight-store.ts';
 import { PostgresJobStore } from './postgres-job-store.ts';
 import { PostgresLeaseStore } from './postgres-lease-store.ts';
 import { PostgresMemberStore } from './postgres-member-store.ts';
@@ -20,6 +21,7 @@ import { PostgresRunStore } from './postgres-run-store.ts';
 import { PostgresScheduleStore } from './postgres-schedule-store.ts';
 import { PostgresSecretStore } from './postgres-secret-store.ts';
 import { PostgresSigningKeyStore } from './postgres-signing-key-store.ts';
+import { PostgresStatsStore } from './postgres-stats-store.ts';
 
 export interface PostgresStorageOptions extends DatabaseOptions {
   /** Longest a statement about outcomes may wait for one lock. */
@@ -62,6 +64,7 @@ export function openPostgresStorage(options: PostgresStorageOptions): PostgresSt
     leases: new PostgresLeaseStore(database, { outcomes }),
     members: new PostgresMemberStore(heartbeats),
     runs: new PostgresRunStore(database),
+    insight: new PostgresInsightStore(database),
     runState: new PostgresRunStateStore(database),
     housekeeping: new PostgresHousekeepingStore(database),
     audit: new PostgresAuditStore(database),
@@ -72,6 +75,7 @@ export function openPostgresStorage(options: PostgresStorageOptions): PostgresSt
     runLogs: new PostgresRunLogStore(database),
     database,
     events: new PostgresEventStore(database),
+    stats: new PostgresStatsStore(database),
     generations: new PostgresGenerationStore(database),
     connections: () => ({
       main: database.connections,

@@ -9,7 +9,10 @@ import {
   type DeadLetterCursor,
   type DeadLetterFilter,
   type JobActivity,
+  PAUSED,
   type RunView,
+  UNOFFERED,
+  WAITS_UNTIL,
 } from '../run-store.ts';
 import { priorityWord, triggerWord } from './codes.ts';
 import { exists, msOf, pendingRun, timestampOf } from './fragments.sql.ts';
@@ -57,11 +60,11 @@ export const RUN = columns<RunView>({
 });
 
 /** What the run d waits for. $2 now. */
-const WAITS_FOR = `CASE WHEN d.held THEN 'the job is paused' WHEN d.fire_at > $2::bigint
-    THEN 'waits until ' || to_char(${timestampOf('d.fire_at')}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+const WAITS_FOR = `CASE WHEN d.held THEN '${PAUSED}' WHEN d.fire_at > $2::bigint
+    THEN '${WAITS_UNTIL}' || to_char(${timestampOf('d.fire_at')}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
     WHEN d.blocked = ${WAITING} THEN '${AT_LIMIT}'
     WHEN NOT EXISTS (SELECT FROM workers w WHERE NOT w.dead AND d.handler = ANY(w.handlers))
-    THEN 'no worker offers the handler "' || d.handler || '"' END`;
+    THEN '${UNOFFERED}"' || d.handler || '"' END`;
 
 /** Whether the waiting run d is shown: once its instant has come, or when it is a retry. */
 const IS_SHOWN = '(d.fire_at <= $2::bigint OR d.epoch > 1)';

@@ -74,11 +74,12 @@ const FOLLOWS = (now: string) => `again AS (
 /** In the last column of a row of SETTLE: a run that a person asked for, and that succeeded. No state of a pending run has this number. */
 export const ASKED_FOR = 9;
 
-/** One row of events for all settled runs, as arrays. */
-const INTO_EVENTS = `INSERT INTO events (kind, ids, epochs, claimed_ats, next_ats, dead_reasons)
+/** One row of events for all settled runs, as arrays. What was to be counted counts only if all of it happened as it was told. */
+const INTO_EVENTS = `INSERT INTO events (kind, ids, epochs, claimed_ats, next_ats, dead_reasons, counted)
       SELECT 'run.ended', array_agg(run_id), array_agg(epoch), array_agg(claimed_at),
         CASE WHEN bool_or(next_at IS NOT NULL) THEN array_agg(CASE WHEN NOT cancelled THEN next_at END) END,
-        CASE WHEN bool_or(dead IS NOT NULL) THEN array_agg(CASE WHEN NOT cancelled THEN dead END) END
+        CASE WHEN bool_or(dead IS NOT NULL) THEN array_agg(CASE WHEN NOT cancelled THEN dead END) END,
+        CASE WHEN count(*) = (SELECT sum(r.reported) FROM r) AND NOT bool_or(cancelled) THEN $14::text END
       FROM live HAVING count(*) > 0`;
 
 /** Rows after those of the leases: jobs with a free slot that runs wait for, and runs that are tried again. */
@@ -95,7 +96,7 @@ const NO_NEWS = `NULL::uuid, NULL::smallint, NULL::smallint, NULL::smallint, NUL
  * Takes reported runs out of their leases (LEASE-1) and writes what follows. One row of parameters per lease; in $3…$12 each element
  * is an array literal over all positions of that lease, NULL where the position is not reported: so nothing has to be
  * joined per run. $1 lease ids, $2 reported counts, $3 epochs, $4 statuses, $5 starts, $6 ends, $7 errors, $8 results,
- * $9 next attempt instants, $10 next attempts, $11 next crashes, $12 dead reasons, $13 now.
+ * $9 next attempt instants, $10 next attempts, $11 next crashes, $12 dead reasons, $13 now, $14 what is counted of them, or NULL.
  */
 export const SETTLE = statement('settle')`
   WITH r AS MATERIALIZED (
@@ -182,14 +183,14 @@ const FREED = `DELETE FROM admissions a
 
 /**
  * The common case of SETTLE, at half its cost: leases of which every run succeeded, without results. $1 lease ids,
- * $2 epochs, $3 starts, $4 ends (an array literal per lease), $5 now.
+ * $2 epochs, $3 starts, $4 ends (an array literal per lease), $5 now, $6 what is counted of each lease.
  */
 export const SETTLE_ALL_SUCCEEDED = statement('settle_all_succeeded')`
   WITH gone AS (
     DELETE FROM leases l
-    USING unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) AS r(lease_id, epochs, starts, ends)
+    USING unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $6::text[]) AS r(lease_id, epochs, starts, ends, counted)
     WHERE l.lease_id = r.lease_id AND ${IS_UNTOUCHED}
-    RETURNING l.*, r.starts, r.ends
+    RETURNING l.*, r.starts, r.ends, r.counted
   ), history AS (
     INSERT INTO job_runs (run_id, job_id, status, start_time, end_time, modified_time, executor_id, attempt_number,
       created_at, epoch, trigger, scheduled_at, job_version)
@@ -201,8 +202,8 @@ export const SETTLE_ALL_SUCCEEDED = statement('settle_all_succeeded')`
     ${FREED}
   ), event AS (
     -- The lease's own arrays, as they are: a row per lease costs the runs in it nothing.
-    INSERT INTO events (kind, ids, epochs, claimed_ats)
-    SELECT 'run.ended', run_ids, epochs, ARRAY[claimed_at] FROM gone
+    INSERT INTO events (kind, ids, epochs, claimed_ats, counted)
+    SELECT 'run.ended', run_ids, epochs, ARRAY[claimed_at], counted FROM gone
   )
   SELECT lease_id, NULL::smallint[], NULL::smallint[], ${NO_NEWS} FROM gone
   UNION ALL
@@ -220,18 +221,18 @@ const spared = (array: string) => `(
  * runs travel one by one, and their positions in $3 and $4 are NULL. $1 lease ids, $2 epochs, $3 starts, $4 ends, $5 results (a line
  * for each run, empty where there is none; a break between leases); per run that is not a success: $6 lease id, $7 position, $8 status,
  * $9 start, $10 end, $11 error, $12 result, $13 next attempt instant, $14 next attempt, $15 next crashes, $16 dead reason; $17 now. Again per
- * lease, as arrays over all its positions, and NULL where it has none: $18 next attempt instants, $19 dead reasons.
+ * lease, as arrays over all its positions, and NULL where it has none: $18 next attempt instants, $19 dead reasons, $20 what is counted.
  */
 export const SETTLE_MIXED = statement('settle_mixed')`
   WITH taken AS (
     DELETE FROM leases l
     USING unnest($1::uuid[], $2::text[], $3::text[], $4::text[], string_to_array($5::text, ${LEASE_BREAK}),
-      $18::text[], $19::text[]) AS r(lease_id, epochs, starts, ends, results, next_ats, deads)
+      $18::text[], $19::text[], $20::text[]) AS r(lease_id, epochs, starts, ends, results, next_ats, deads, counted)
     WHERE l.lease_id = r.lease_id AND ${IS_UNTOUCHED}
-    RETURNING l.*, r.starts, r.ends, r.results, r.next_ats, r.deads
+    RETURNING l.*, r.starts, r.ends, r.results, r.next_ats, r.deads, r.counted
   ), gone AS MATERIALIZED (
     SELECT g.lease_id, g.worker_id, g.claimed_at, g.limited, g.starts::bigint[] AS starts, g.ends::bigint[] AS ends, g.results,
-      g.next_ats::bigint[] AS next_ats, g.deads::text[] AS deads,
+      g.next_ats::bigint[] AS next_ats, g.deads::text[] AS deads, g.counted,
       ${unpacked('g', ['run_ids', 'job_ids', 'kinds', 'attempts', 'ends_job', 'epochs', 'job_versions', 'nominal_ats', 'shards'])}
     FROM taken g
   ), reported AS MATERIALIZED (
@@ -262,10 +263,11 @@ export const SETTLE_MIXED = statement('settle_mixed')`
     ${FREED}
   ), ${FOLLOWS('$17')}, event AS (
     -- The lease's own arrays, as they are, unless something was cancelled after it was reported.
-    INSERT INTO events (kind, ids, epochs, claimed_ats, next_ats, dead_reasons)
+    INSERT INTO events (kind, ids, epochs, claimed_ats, next_ats, dead_reasons, counted)
     SELECT 'run.ended', g.run_ids, g.epochs, ARRAY[g.claimed_at],
       CASE WHEN c.positions IS NULL THEN g.next_ats ELSE ${spared('g.next_ats')} END,
-      CASE WHEN c.positions IS NULL THEN g.deads ELSE ${spared('g.deads')} END
+      CASE WHEN c.positions IS NULL THEN g.deads ELSE ${spared('g.deads')} END,
+      CASE WHEN c.positions IS NULL THEN g.counted END
     FROM gone g LEFT JOIN cancelled c ON c.lease_id = g.lease_id
   )
   SELECT g.lease_id, c.positions, NULL::smallint[], ${NO_NEWS}

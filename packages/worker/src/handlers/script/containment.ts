@@ -4,6 +4,8 @@
  * containers) a process group and a cookie in the environment find what is left, but for programs that drop both.
  */
 import { spawn } from 'node:child_process';
+import type { Writable } from 'node:stream';
+import { asVariables, containCommand, type LimitName } from './contain-program.ts';
 import type { UserIds } from './run-folder.ts';
 
 const PROBE_TIMEOUT_MS = 10_000;
@@ -25,6 +27,8 @@ export interface Containment {
   readonly hasLimits: boolean;
   /** A tool that makes the script end when the worker does, and keeps it from gaining rights, is installed. */
   readonly hasSetpriv: boolean;
+  /** One program does what else takes a chain of them. */
+  readonly isOneStep?: boolean;
 }
 
 export interface Contained {
@@ -75,10 +79,11 @@ const FIRST_TO_GO = '{ echo 500 >/proc/self/oom_score_adj; } 2>/dev/null';
 
 /**
  * The first process of the namespace. The script itself must not be it: as process 1 it would ignore TERM. It tells on descriptor 4 what
- * its children used. Its own messages ("Killed") are no output of the script.
+ * its children used. Its own messages ("Killed") are no output of the script,
+ * so that what the script writes to is open in a shell within it alone.
  */
 const INIT = (errors: string) =>
-  `${FIRST_TO_GO}; exec 9>&2 2>/dev/null; "$@" ${errors} 4>&- 9>&-; code=$?; times >&4; exit $code`;
+  `${FIRST_TO_GO}; exec 9>&2 2>/dev/null; (exec "$@" ${errors} 4>&- 9>&-); code=$?; times >&4; exit $code`;
 
 /** Descriptor 4 is open as long as the worker lives: at its end the group is killed. */
 const WATCHED = (errors: string) =>
@@ -88,6 +93,15 @@ export function commandLine(containment: Containment, contained: Contained): str
   const { limits, hidden, mergeOutput, command } = contained;
   const leave = containment.hasSetpriv ? LEAVE_WITH_WORKER : [];
   const isGroup = containment.kind === 'group';
+  if (containment.isOneStep) {
+    const inOne = containCommand({
+      limits: limitsOf(limits, { perUser: false }),
+      hidden,
+      mergeOutput,
+      command,
+    });
+    if (inOne) return inOne;
+  }
   const bounds = containment.hasLimits ? prlimit(limits, { perUser: isGroup }) : [];
   if (isGroup)
     return [...leave, ...bounds, SHELL, '-c', WATCHED(mergeOutput ? '2>&1' : ''), 'sh', ...command];
@@ -99,20 +113,37 @@ export function commandLine(containment: Containment, contained: Contained): str
   ];
 }
 
-/** Inside a namespace processes are counted for it alone. Outside they are counted with all others of the user: not limited there. */
-function prlimit(limits: ScriptLimits, { perUser }: { perUser: boolean }): string[] {
-  const { memoryBytes, cpuSeconds, processes, files, fileBytes } = limits;
+/**
+ * What the first process is started with: of the script, or only what it is found by. Then the others are handed over on descriptor 4.
+ */
+export function environmentFor(
+  { isOneStep = false }: Containment,
+  env: Readonly<Record<string, string>>,
+  foundBy: Readonly<Record<string, string>>,
+): { readonly env: Readonly<Record<string, string>>; readonly handed?: string } {
+  const all = { ...env, ...foundBy };
+  return isOneStep ? { env: foundBy, handed: asVariables(all).toString('base64') } : { env: all };
+}
+
+/** Soft and hard. Inside a namespace processes are counted for it alone. Outside they are counted with all others of the user: not limited there. */
+function limitsOf(
+  { memoryBytes, cpuSeconds, processes, files, fileBytes }: ScriptLimits,
+  { perUser }: { perUser: boolean },
+): (readonly [LimitName, number, number])[] {
+  const both = (name: LimitName, value: number) => [name, value, value] as const;
   return [
-    PRLIMIT,
-    '--core=0',
-    `--data=${memoryBytes}`,
-    `--nofile=${files}`,
-    `--fsize=${fileBytes}`,
-    ...(cpuSeconds > 0 ? [`--cpu=${cpuSeconds}:${cpuSeconds + 1}`] : []),
+    both('core', 0),
+    both('data', memoryBytes),
+    both('nofile', files),
+    both('fsize', fileBytes),
+    ...(cpuSeconds > 0 ? [['cpu', cpuSeconds, cpuSeconds + 1] as const] : []),
     // The first process of the namespace is not the script's.
-    ...(perUser ? [] : [`--nproc=${processes + 1}`]),
-    '--',
+    ...(perUser ? [] : [both('nproc', processes + 1)]),
   ];
+}
+
+function prlimit(limits: ScriptLimits, of: { perUser: boolean }): string[] {
+  return [PRLIMIT, ...limitsOf(limits, of).map(([name, soft, hard]) => `--${name}=${soft}:${hard}`), '--'];
 }
 
 /** What works here for this user: tried once, with a command that does nothing. */
@@ -128,6 +159,7 @@ export async function probeContainment(
     fileBytes: 2 ** 20,
   };
   const tried: Containment[] = [
+    { kind: 'namespace', canHide: true, hasLimits: true, hasSetpriv: true, isOneStep: true },
     { kind: 'namespace', canHide: true, hasLimits: true, hasSetpriv: true },
     { kind: 'namespace', canHide: false, hasLimits: true, hasSetpriv: true },
     { kind: 'group', canHide: false, hasLimits: true, hasSetpriv: true },
@@ -136,20 +168,27 @@ export async function probeContainment(
   if (process.platform === 'linux')
     for (const containment of tried) {
       const contained = { limits, hidden, mergeOutput: false, command: [SHELL, '-c', ':'] };
-      const works = await succeeds(commandLine(containment, contained), user);
-      if (works) return containment;
+      if (await succeeds(containment, contained, user)) return containment;
     }
   return { kind: 'group', canHide: false, hasLimits: false, hasSetpriv: false };
 }
 
 /** Started as a script is, in a group of its own: the command may kill its group. */
-function succeeds([program = '', ...args]: readonly string[], user: UserIds | undefined): Promise<boolean> {
+function succeeds(
+  containment: Containment,
+  contained: Contained,
+  user: UserIds | undefined,
+): Promise<boolean> {
+  const [program = '', ...args] = commandLine(containment, contained);
+  const { env, handed = '' } = environmentFor(containment, {}, {});
   return new Promise((resolve) => {
     const child = spawn(program, args, {
-      ...{ cwd: '/', env: {}, detached: true, timeout: PROBE_TIMEOUT_MS, ...user },
+      ...{ cwd: '/', env, detached: true, timeout: PROBE_TIMEOUT_MS, ...user },
       stdio: ['ignore', 'ignore', 'ignore', 'ignore', 'pipe'],
     });
-    child.stdio[4]?.on('data', () => undefined).on('error', () => undefined);
+    const last = child.stdio[4] as Writable | null | undefined;
+    last?.on('data', () => undefined).on('error', () => undefined);
+    last?.write(Buffer.from(handed, 'base64'));
     child.once('error', () => resolve(false));
     child.once('exit', (code) => resolve(code === 0));
   });

@@ -66,6 +66,32 @@ export class ProcessTable {
   }
 }
 
+/**
+ * The process itself first, then those it started, and theirs, without a look at any other. One that starts while another ends may be
+ * missed, or all where the kernel does not list children.
+ */
+export function readTree(pid: number): ProcessInfo[] {
+  const root = readProcess(pid);
+  const tree = root ? [root] : [];
+  for (let i = 0; i < tree.length; i += 1)
+    for (const child of childrenOf(tree[i]!.pid)) {
+      const info = readProcess(child);
+      if (info) tree.push(info);
+    }
+  return tree;
+}
+
+/** Each thread has those that it started. */
+function childrenOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+      readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1').split(' ').filter(Boolean).map(Number),
+    );
+  } catch {
+    return [];
+  }
+}
+
 /** Undefined: there is none, or no /proc. */
 export function readProcess(pid: number): ProcessInfo | undefined {
   let text: string;

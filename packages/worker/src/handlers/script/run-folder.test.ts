@@ -19,9 +19,10 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Containment, probeContainment } from './containment.ts';
-import { makePipes } from './named-pipes.ts';
+import { PipeStock } from './named-pipes.ts';
 import { RunFolder, removeLeftFolders } from './run-folder.ts';
 import { bash, eventually, runScript, startScript } from './script.fixture.ts';
+import { scriptLauncher } from './script-launcher.ts';
 
 const user = { uid: 65_534, gid: 65_534 };
 const isRoot = process.geteuid?.() === 0;
@@ -89,7 +90,7 @@ describe.runIf(isRoot)('the folder of a run', () => {
   test('is the worker’s own while all is made in it, and the script’s afterwards', async () => {
     const folder = await RunFolder.make(sharedFolder(), user);
     const payload = await folder.write('payload.json', '{}');
-    const pipes = await makePipes(folder.path, { owner: user, count: 3 });
+    const pipes = await new PipeStock(scriptLauncher).take(folder.path, { owner: user, count: 3 });
     expect(metaOf(folder.path)).toEqual({ uid: 0, gid: 0, mode: 0o40700 });
     expect(metaOf(payload)).toEqual({ ...user, mode: 0o100600 });
     expect(readdirSync(folder.path)).toEqual(['payload.json']);
@@ -106,7 +107,8 @@ describe.runIf(isRoot)('the folder of a run', () => {
     symlinkSync(file, join(folder.path, 'payload.json'));
     await expect(folder.write('payload.json', 'x')).rejects.toThrow('EEXIST');
     symlinkSync(file, join(folder.path, '.pipe-0'));
-    await expect(makePipes(folder.path, { owner: user, count: 1 })).rejects.toThrow('mkfifo');
+    const pipes = new PipeStock(scriptLauncher);
+    await expect(pipes.take(folder.path, { owner: user, count: 1 })).rejects.toThrow('mkfifo');
     await folder.remove();
     expect(isUntouched()).toBe(true);
   });

@@ -4,13 +4,13 @@
  * gives the folder away, since from then on any name in it may be a link that the script made. The name of the outer folder says which
  * process made it, so that the next worker on the machine removes what one that was killed left behind.
  */
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync, constants, fchownSync, openSync, readFileSync, readlinkSync } from 'node:fs';
-import { chmod, lstat, mkdir, mkdtemp, open, readdir, realpath, rmdir, stat } from 'node:fs/promises';
+import { chmod, lstat, mkdir, mkdtemp, open, readdir, realpath, rmdir, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SCRIPT_ERRORS } from '@carillon/domain';
 import { HandlerError } from '../../handler.ts';
+import { scriptLauncher } from './script-launcher.ts';
 
 export interface UserIds {
   readonly uid: number;
@@ -24,6 +24,8 @@ const NAME = new RegExp(`^${PREFIX}(\\d+)-(\\d+)-(\\d+)-`);
 const SECRET_BYTES = 12;
 const [STICKY, GROUP_WRITES, OTHERS_WRITE] = [0o1000, 0o020, 0o002];
 const REMOVE_TIMEOUT_MS = 30_000;
+/** More are removed by a program. */
+const FILES_MAX = 32;
 
 export class RunFolder {
   readonly path: string;
@@ -92,10 +94,19 @@ async function refuseChangeable(parent: string, user: UserIds): Promise<void> {
 async function removeOuter(outer: string): Promise<void> {
   for (const name of await readdir(outer)) {
     const path = join(outer, name);
+    if (await removeFiles(path)) continue;
     const { uid, gid } = await lstat(path);
     await removeAs(path, uid === process.geteuid?.() ? undefined : { uid, gid });
   }
   await rmdir(outer);
+}
+
+/** What most scripts leave, without a process. No name in such a folder leads elsewhere as long as nothing in it is entered. */
+async function removeFiles(path: string): Promise<boolean> {
+  const names = await readdir(path).catch(() => []);
+  if (names.length > FILES_MAX) return false;
+  await Promise.all(names.map((name) => unlink(join(path, name)).catch(() => undefined)));
+  return isRemoved(path);
 }
 
 async function removeAs(path: string, owner: UserIds | undefined): Promise<void> {
@@ -118,15 +129,10 @@ async function isRemoved(path: string): Promise<boolean> {
 }
 
 /** Whether it did all that it was told is seen by what is left. */
-function runAs(user: UserIds | undefined, [program = '', ...args]: readonly string[]): Promise<void> {
-  return new Promise((resolve) => {
-    const child = spawn(program, args, {
-      ...{ cwd: '/', env: { PATH: '/usr/bin:/bin' }, stdio: 'ignore', ...user },
-      ...{ timeout: REMOVE_TIMEOUT_MS, killSignal: 'SIGKILL' },
-    });
-    child.once('error', () => resolve());
-    child.once('exit', () => resolve());
-  });
+async function runAs(user: UserIds | undefined, command: readonly string[]): Promise<void> {
+  const env = { PATH: '/usr/bin:/bin' };
+  const order = { command, cwd: '/', env, user, timeoutMs: REMOVE_TIMEOUT_MS };
+  await scriptLauncher.run(order).catch(() => undefined);
 }
 
 /** Removes the folders of processes of this machine that have ended. Only what it can tell for certain: its own user made them. */
@@ -150,8 +156,11 @@ export async function removeLeftFolders(parent: string): Promise<number> {
   return removed;
 }
 
+let knownIdentity: string | undefined;
+
 function identityOfThisProcess(): string {
-  return `${pidSpace()}-${process.pid}-${startOf(String(process.pid)) ?? 0}`;
+  knownIdentity ??= `${pidSpace()}-${process.pid}-${startOf(String(process.pid)) ?? 0}`;
+  return knownIdentity;
 }
 
 /** Processes in containers have numbers of their own; the same number there is another process. */

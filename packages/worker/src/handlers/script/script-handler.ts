@@ -11,10 +11,12 @@ import { type Containment, probeContainment, type ScriptLimits } from './contain
 import { ControlLines } from './control-lines.ts';
 import { ScriptFetcher } from './fetch-script.ts';
 import { DEFAULT_INTERPRETERS, DEFAULT_PATH, Interpreters } from './interpreter.ts';
+import { pipeStock } from './named-pipes.ts';
 import { placeScript } from './place-script.ts';
 import { RunFolder, removeLeftFolders, type UserIds } from './run-folder.ts';
 import { answerOf, describeEnd } from './script-end.ts';
 import { scriptGuard } from './script-guard.ts';
+import { scriptLauncher } from './script-launcher.ts';
 import { readScriptPayload, type ScriptCall } from './script-payload.ts';
 import { ScriptProcess } from './script-process.ts';
 import { note, ScriptWords } from './script-words.ts';
@@ -150,7 +152,7 @@ async function runIn(
     cookie: randomUUID(),
     ...{ containment, sampler, user: options.user, hidden: options.hidden },
     ...{ limits: options.limits, graceMs: options.graceMs },
-    ...{ guard: scriptGuard, trust: context.trust },
+    ...{ launcher: scriptLauncher, pipes: pipeStock, guard: scriptGuard, trust: context.trust },
     onOutput: (stream, bytes) => words.output(stream, bytes),
     onControl: (bytes) => lines.push(bytes),
   });

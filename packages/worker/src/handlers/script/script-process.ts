@@ -2,14 +2,16 @@
  * One script as a process tree: starts it contained, passes on what it says, stops it, and resolves when nothing of it is left. It knows
  * nothing of jobs. A limit that is broken ends the tree, and the end says which.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
 import type { RunTrust } from '../../worker-trust.ts';
-import { type Containment, commandLine, type ScriptLimits } from './containment.ts';
-import { closeWriters, makePipes, type NamedPipe } from './named-pipes.ts';
-import { type ProcessInfo, ProcessTable, readProcess } from './process-table.ts';
+import { notStartedBy } from './contain-program.ts';
+import { type Containment, commandLine, environmentFor, type ScriptLimits } from './containment.ts';
+import { machineMs } from './guard-program.ts';
+import type { LaunchEnd, LaunchOrder } from './launcher-program.ts';
+import { closeWriters, type NamedPipe, type PipeStock } from './named-pipes.ts';
+import { type ProcessInfo, ProcessTable } from './process-table.ts';
 import {
   COOKIE_VARIABLE,
   killTree,
@@ -20,6 +22,7 @@ import {
 } from './process-tree.ts';
 import type { RunFolder, UserIds } from './run-folder.ts';
 import type { GuardedScript, ScriptGuard } from './script-guard.ts';
+import type { ScriptLauncher } from './script-launcher.ts';
 import type { TreeSampler, TreeUse } from './tree-sampler.ts';
 
 export interface ScriptProcessOptions {
@@ -36,6 +39,8 @@ export interface ScriptProcessOptions {
   readonly limits: ScriptLimits;
   readonly graceMs: number;
   readonly sampler: TreeSampler;
+  readonly launcher: ScriptLauncher;
+  readonly pipes: PipeStock;
   readonly guard: ScriptGuard;
   /** The guard ends the script with it. */
   readonly trust: RunTrust | undefined;
@@ -67,9 +72,8 @@ const INIT_SIGNAL_BASE = 128;
 
 export class ScriptProcess {
   readonly #options: ScriptProcessOptions;
-  #child: ChildProcess | undefined;
+  /** Undefined: not started yet. */
   #root: ProcessIdentity | undefined;
-  #exit: Promise<{ code: number | null; signal: string | null }> | undefined;
   #hasExited = false;
   #stopping = false;
   /** By us: what contains the script answers it in its own way. */
@@ -89,54 +93,90 @@ export class ScriptProcess {
   /** Rejects when it could not be started. `mayStart` is asked at the last moment. */
   async run(mayStart: () => boolean): Promise<ScriptEnd | undefined> {
     const { folder, user, guard, trust, cookie } = this.#options;
-    const pipes = await makePipes(folder.path, { owner: user, count: 3 });
+    const pipes = await this.#options.pipes.take(folder.path, { owner: user, count: 3 });
     // Told before it starts: from there on it goes on when this process stands still.
     const guarded = guard.watch(cookie, trust);
     try {
-      if (mayStart()) return await this.#runGuarded(pipes, guarded);
-      closeWriters(pipes);
-      return undefined;
+      const end = await this.#start(pipes, mayStart, guarded);
+      return end && (await this.#follow(pipes, end));
     } finally {
       guarded.ended();
       for (const { reader } of pipes) reader.destroy();
     }
   }
 
-  async #runGuarded(pipes: readonly NamedPipe[], guarded: GuardedScript): Promise<ScriptEnd> {
-    const [out, errors, control] = pipes.map(({ reader }) => reader);
-    const oomKillsBefore = oomKills();
-    let used = '';
+  /** Answers its end. Undefined: it may not start any more. */
+  async #start(
+    pipes: readonly NamedPipe[],
+    mayStart: () => boolean,
+    guarded: GuardedScript,
+  ): Promise<{ readonly ended: Promise<LaunchEnd | undefined> } | undefined> {
+    const { folder, launcher, stdinFile } = this.#options;
+    let input: number | undefined;
     try {
-      const child = this.#spawn(pipes.map(({ writer }) => writer));
-      if (this.#root) guarded.started(this.#root);
-      child.stdio[4]?.on('data', (bytes: Buffer) => {
-        if (used.length < 1_000) used += bytes.toString('latin1');
+      input = openSync(stdinFile, 'r');
+      const descriptors = [input, ...pipes.map(({ writer }) => writer)];
+      const launched = await launcher.launch(() => {
+        if (!mayStart()) return undefined;
+        folder.giveAway();
+        return this.#order(descriptors);
       });
-      child.stdio[4]?.on('error', () => undefined);
+      if (!launched) return undefined;
+      this.#root = launched.root;
+      guarded.started(launched.root);
+      // It was told to stop while it was being started.
+      if (this.#stopping) this.#terminate(launched.root.pid);
+      return { ended: launched.end };
     } finally {
+      if (input !== undefined) closeSync(input);
       closeWriters(pipes);
     }
+  }
+
+  #order(descriptors: readonly number[]): LaunchOrder {
+    const { containment, env, folder, user, cookie, trust } = this.#options;
+    // Read first, so that it is too early if the worker stops right here.
+    const nowMs = machineMs();
+    return {
+      command: commandLine(containment, this.#options),
+      cwd: folder.path,
+      ...environmentFor(containment, env, { [COOKIE_VARIABLE]: cookie }),
+      user,
+      isDetached: true,
+      descriptors,
+      last: containment.kind === 'namespace' ? 'told' : 'kept',
+      beforeMs: trust && nowMs + trust.leftMs(),
+    };
+  }
+
+  async #follow(
+    pipes: readonly NamedPipe[],
+    { ended }: { readonly ended: Promise<LaunchEnd | undefined> },
+  ): Promise<ScriptEnd> {
+    const [out, errors, control] = pipes.map(({ reader }) => reader);
+    const oomKillsBefore = oomKills();
     const read = Promise.all([
       this.#pass(out!, (bytes) => this.#options.onOutput('stdout', bytes)),
       this.#pass(errors!, (bytes) => this.#options.onOutput('stderr', bytes)),
       this.#pass(control!, (bytes) => this.#options.onControl(bytes) as undefined),
     ]);
-    let unwatch: (() => void) | undefined;
+    const unwatch = this.#options.sampler.watch(this.#root!.pid, (use) => this.#judge(use));
     try {
-      const { pid } = this.#child ?? {};
-      if (pid !== undefined) unwatch = this.#options.sampler.watch(pid, (use) => this.#judge(use));
-      const { code, signal } = await this.#exit!;
-      this.#endTree();
+      const end = await ended;
+      this.#hasExited = true;
+      this.#endTree({ isLost: !end });
       await this.#readRest(read, [out!, errors!, control!]);
+      const failure = notStartedBy(end?.said ?? '');
+      if (failure) throw failure;
       return {
-        ...(this.#isKilled ? { code: undefined, signal: 'SIGKILL' } : endOf(code, signal)),
+        ...(this.#isKilled || !end ? { code: undefined, signal: 'SIGKILL' } : endOf(end.code, end.signal)),
         broken: this.#broken,
         sawOomKill: oomKills() > oomKillsBefore,
-        cpuSeconds: childrenSeconds(used) ?? this.#cpuSeconds,
+        cpuSeconds: childrenSeconds(end?.said ?? '') ?? this.#cpuSeconds,
         peakBytes: this.#peakBytes,
       };
     } finally {
-      unwatch?.();
+      unwatch();
       clearTimeout(this.#killTimer);
     }
   }
@@ -145,38 +185,12 @@ export class ScriptProcess {
   stop(): void {
     if (this.#stopping || this.#hasExited) return;
     this.#stopping = true;
-    const pid = this.#child?.pid;
-    if (pid === undefined) return;
-    for (const info of this.#ofScript(pid)) signalTo(info.pid, 'SIGTERM');
-    this.#killTimer = setTimeout(() => this.#kill(), this.#options.graceMs);
+    if (this.#root) this.#terminate(this.#root.pid);
   }
 
-  #spawn([out, errors, control]: readonly number[]): ChildProcess {
-    const { containment, env, folder, user, stdinFile, cookie } = this.#options;
-    const [program = '', ...args] = commandLine(containment, this.#options);
-    const input = openSync(stdinFile, 'r');
-    try {
-      folder.giveAway();
-      const child = spawn(program, args, {
-        ...{ cwd: folder.path, env: { ...env, [COOKIE_VARIABLE]: cookie }, detached: true, ...user },
-        stdio: [input, out, errors, control, 'pipe'],
-      });
-      this.#child = child;
-      // It cannot have been waited for: the number is still its own.
-      if (child.pid !== undefined) this.#root = readProcess(child.pid);
-      this.#exit = new Promise((resolve, reject) => {
-        child.once('error', reject);
-        child.once('exit', (code, signal) => {
-          this.#hasExited = true;
-          resolve({ code, signal });
-        });
-      });
-      // Told by run(); a stop that comes first must not leave it unheard.
-      this.#exit.catch(() => undefined);
-      return child;
-    } finally {
-      closeSync(input);
-    }
+  #terminate(pid: number): void {
+    for (const info of this.#ofScript(pid)) signalTo(info.pid, 'SIGTERM');
+    this.#killTimer = setTimeout(() => this.#kill(), this.#options.graceMs);
   }
 
   #pass(from: Readable, to: (bytes: Buffer) => Promise<void> | undefined): Promise<void> {
@@ -227,7 +241,7 @@ export class ScriptProcess {
   }
 
   #kill(): void {
-    const pid = this.#child?.pid;
+    const pid = this.#root?.pid;
     if (pid === undefined || this.#hasExited) return;
     this.#isKilled = true;
     if (this.#options.containment.kind === 'group') {
@@ -241,10 +255,9 @@ export class ScriptProcess {
     this.#killTimer = setTimeout(() => this.#kill(), KILL_AGAIN_MS);
   }
 
-  /** After its end: a namespace is empty by then, a group may not be. */
-  #endTree(): void {
-    const pid = this.#child?.pid;
-    if (pid !== undefined && this.#options.containment.kind === 'group') this.#sweep(pid);
+  /** After its end: a namespace is empty by then, a group may not be; nothing is certain when the launcher was lost. */
+  #endTree({ isLost }: { isLost: boolean }): void {
+    if (this.#options.containment.kind === 'group' || isLost) this.#sweep(this.#root!.pid);
   }
 
   /** The processes of the script, without those that contain it. */

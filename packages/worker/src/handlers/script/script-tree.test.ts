@@ -1,5 +1,5 @@
 /** Nothing of a script outlives it: not its end, not a stop, not a limit (hazard 35). */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { type Containment, probeContainment } from './containment.ts';
 import { bash, eventually, runScript, type StartScript, startScript, TestTrust } from './script.fixture.ts';
@@ -43,7 +43,8 @@ const HOSTILE = {
 const NOT_FOUND_BY_COOKIE = new Set(['with setsid and an empty environment']);
 
 const kinds: [string, Containment][] = [
-  ...(isContained ? ([['a namespace', found]] as [string, Containment][]) : []),
+  ...(found.isOneStep ? ([['a namespace made in one step', found]] as [string, Containment][]) : []),
+  ...(isContained ? ([['a namespace', { ...found, isOneStep: false }]] as [string, Containment][]) : []),
   ['a group', GROUP],
 ];
 
@@ -187,18 +188,57 @@ describe('limits', () => {
   });
 });
 
-describe.runIf(isContained)('what a script may see', () => {
-  test('neither the processes of others nor the folders that are hidden from it', async () => {
+const contained = kinds.filter(([, { kind }]) => kind === 'namespace');
+
+describe.runIf(isContained).each(contained)('in %s', (_, containment) => {
+  test('a script sees neither the processes of others nor the folders that are hidden from it', async () => {
     const script =
       'ls /proc | grep -c "^[0-9]"; ls -A "$1" | wc -l; cat "$2" | wc -c; umount "$1" 2>/dev/null || echo no';
     const payload = { interpreter: 'bash', script, args: ['/usr/share', '/etc/passwd'] };
     const { channel } = await runScript({
       payload,
-      options: { hidden: ['/usr/share', '/etc/passwd', '/nowhere'] },
+      options: { containment, hidden: ['/usr/share', '/etc/passwd', '/nowhere'] },
     });
     const [processes, files, bytes, last] = channel.text().trim().split('\n');
     expect(Number(processes)).toBeLessThan(10);
     expect([files, bytes, last]).toEqual(['0', '0', 'no']);
+  });
+
+  test('neither it nor the first process has any right, and nothing more is open than it is given', async () => {
+    const script = `grep -h '^Cap' /proc/1/status /proc/self/status | cut -f 2 | sort -u; grep NoNewPrivs /proc/self/status
+      cat /proc/self/oom_score_adj; [ -e /proc/self/fd/4 ] || echo closed; readlink /proc/self/ns/ipc /proc/self/ns/user`;
+    const { channel } = await runScript({ ...bash(script), options: { containment } });
+    const [rights, privileges, score, last, ...spaces] = channel.text().trim().split('\n');
+    expect([rights, privileges, score, last]).toEqual(['0'.repeat(16), 'NoNewPrivs:\t1', '500', 'closed']);
+    expect(spaces).not.toContain(readlinkSync('/proc/self/ns/ipc'));
+    expect(spaces).not.toContain(readlinkSync('/proc/self/ns/user'));
+  });
+
+  test('it has all limits, its variables as they are, and the end that it had', async () => {
+    const limits = {
+      memoryBytes: 300 * 2 ** 20,
+      cpuSeconds: 50,
+      processes: 40,
+      files: 60,
+      fileBytes: 2 ** 20,
+    };
+    // One of these would change what the program around the script does.
+    const env = { EMPTY: '', TWO: 'a=b\nc', PERL_UNICODE: 'SDA', WORD: 'ä' };
+    const script = `ulimit -c; ulimit -d; ulimit -t; ulimit -u; ulimit -n; ulimit -f
+      echo "$EMPTY|$TWO|$PERL_UNICODE|$WORD"; echo err >&2; kill -SEGV $$`;
+    const { result, channel } = await runScript({
+      ...bash(script, { env, merge_output: true }),
+      options: { containment, limits },
+    });
+    const expected = ['0', String(300 * 1_024), '50', '41', '60', '1024', '|a=b', 'c|SDA|ä'];
+    expect(channel.text().trim().split('\n')).toEqual([...expected, 'err']);
+    expect(result).toMatchObject({ signal: 'SIGSEGV', reason: 'signal' });
+  });
+
+  test('variables that are too long are named', async () => {
+    const env = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`V${i}`, 'x'.repeat(120_000)]));
+    const { outcome } = await runScript({ ...bash(':', { env }), options: { containment } });
+    expect(outcome).toMatchObject({ retryable: false, error: expect.stringContaining('too long') });
   });
 });
 
@@ -208,8 +248,8 @@ describe.runIf(process.geteuid?.() === 0)('as another user', () => {
 
   test.each(kinds)(
     'in %s it has the rights of that user alone, in a folder of its own',
-    async (_, { kind }) => {
-      const options = { user, ...(kind === 'group' && { containment: GROUP }) };
+    async (_, containment) => {
+      const options = { user, containment };
       const script = `id -u; id -G; cat ${secret} 2>/dev/null || echo refused; echo mine > file && cat file; kill -0 ${process.pid} 2>/dev/null || echo alone; grep NoNewPrivs /proc/self/status; echo err > /dev/stderr`;
       const { outcome, channel } = await runScript({ ...bash(script), options });
       expect(channel.text('stderr')).toBe('err\n');

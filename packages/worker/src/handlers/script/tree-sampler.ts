@@ -1,5 +1,8 @@
-/** Looks at the trees of all running scripts at once, twice a second: one reading of /proc serves them all. */
-import { type ProcessInfo, ProcessTable } from './process-table.ts';
+/**
+ * Looks at the trees of all running scripts at once, twice a second: one reading of /proc serves them all. At each soon after its start,
+ * so that short scripts are measured too: at its tree alone, since reading all others would take longer than such scripts do.
+ */
+import { type ProcessInfo, ProcessTable, readTree } from './process-table.ts';
 
 export interface TreeUse {
   readonly memoryBytes: number;
@@ -8,7 +11,6 @@ export interface TreeUse {
 }
 
 const INTERVAL_MS = 500;
-/** Soon after the start, so that short scripts are measured too. */
 const FIRST_MS = 50;
 /** On a machine with very many processes reading takes its time: at most this share of it. */
 const SHARE_MAX = 0.02;
@@ -16,13 +18,14 @@ const SHARE_MAX = 0.02;
 export class TreeSampler {
   readonly #watched = new Map<number, (use: TreeUse) => void>();
   #timer: NodeJS.Timeout | undefined;
-  #dueAt = 0;
 
   /** Until the returned function is called. */
   watch(pid: number, onUse: (use: TreeUse) => void): () => void {
     this.#watched.set(pid, onUse);
-    this.#arm(FIRST_MS);
+    this.#sampleIn(INTERVAL_MS);
+    const first = setTimeout(() => onUse(useOf(readTree(pid))), FIRST_MS);
     return () => {
+      clearTimeout(first);
       this.#watched.delete(pid);
       if (this.#watched.size > 0) return;
       clearTimeout(this.#timer);
@@ -30,25 +33,19 @@ export class TreeSampler {
     };
   }
 
-  /** An earlier look that is due anyway serves as well. */
-  #arm(delayMs: number): void {
-    const dueAt = performance.now() + delayMs;
-    if (this.#timer && this.#dueAt <= dueAt) return;
-    clearTimeout(this.#timer);
-    this.#dueAt = dueAt;
-    this.#timer = setTimeout(() => {
+  #sampleIn(delayMs: number): void {
+    this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       this.#sample();
     }, delayMs);
   }
 
   #sample(): void {
-    if (this.#watched.size === 0) return;
     const startedAt = performance.now();
     const table = ProcessTable.read();
     for (const [pid, onUse] of [...this.#watched]) onUse(useOf(table.treeOf(pid)));
     const tookMs = performance.now() - startedAt;
-    if (this.#watched.size > 0) this.#arm(Math.max(INTERVAL_MS, tookMs / SHARE_MAX));
+    if (this.#watched.size > 0) this.#sampleIn(Math.max(INTERVAL_MS, tookMs / SHARE_MAX));
   }
 }
 

@@ -1,0 +1,127 @@
+/**
+ * Follows a stream of Server-Sent Events. One that breaks is taken up again after the last message that had an id, so that nothing is
+ * missed that the server still knows of.
+ */
+import { CarillonError } from '../carillon-error.ts';
+import { backoffMs, pause } from './backoff.ts';
+import { parseEventStream, type StreamMessage } from './parse-event-stream.ts';
+import type { Call, Transport } from './transport.ts';
+
+export interface StreamOptions {
+  readonly path: string;
+  readonly query?: Call['query'];
+  readonly lastEventId?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Called each time the stream is open. */
+  readonly onOpen?: (() => void) | undefined;
+  /** Called each time it has broken, before it is tried again. */
+  readonly onLost?: (() => void) | undefined;
+}
+
+/** The server beats every 15 s. A connection that is silent for longer is dead, whatever the network says. */
+export const SILENCE_MS_MAX = 45_000;
+export const OPEN_MS_MAX = 15_000;
+
+/** Goes on until the signal aborts (it then ends without an error) or the loop is left. */
+export async function* followStream<T>(
+  transport: Transport,
+  options: StreamOptions,
+): AsyncGenerator<T, void, undefined> {
+  const { signal } = options;
+  let { lastEventId } = options;
+  let retryMs: number | undefined;
+  let failures = 0;
+  while (signal?.aborted !== true) {
+    const watch = new SilenceWatch(signal);
+    try {
+      for await (const message of connect(transport, { ...options, lastEventId }, watch)) {
+        failures = 0;
+        retryMs = message.retryMs ?? retryMs;
+        lastEventId = message.id || lastEventId;
+        if (message.data) yield JSON.parse(message.data) as T;
+      }
+    } catch (error) {
+      if (signal?.aborted) return;
+      if (!isPassing(error)) throw error;
+    } finally {
+      watch.end();
+    }
+    options.onLost?.();
+    failures += 1;
+    const waitMs = Math.max(failures === 1 ? (retryMs ?? 0) : 0, backoffMs(failures));
+    await pause(waitMs, signal).catch(() => undefined);
+  }
+}
+
+async function* connect(
+  transport: Transport,
+  { path, query, lastEventId, onOpen }: StreamOptions,
+  watch: SilenceWatch,
+): AsyncGenerator<StreamMessage, void, undefined> {
+  watch.expectWithin(OPEN_MS_MAX);
+  const response = await transport.open({
+    ...{ method: 'GET', path, query },
+    headers: {
+      accept: 'text/event-stream',
+      ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
+    },
+    signal: watch.signal,
+  });
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream') || !response.body) {
+    await response.body?.cancel();
+    throw new CarillonError({
+      code: 'answer_unreadable',
+      message: 'The server did not answer with a stream of events.',
+      fix: 'Check that nothing between here and the server changes its answers.',
+      status: response.status,
+    });
+  }
+  onOpen?.();
+  yield* parseEventStream(heard(response.body, watch));
+}
+
+export async function* heard(
+  body: ReadableStream<Uint8Array>,
+  watch: SilenceWatch,
+): AsyncGenerator<Uint8Array> {
+  // By its reader: not every browser walks a stream with `for await`.
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      watch.expectWithin(SILENCE_MS_MAX);
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+/** Refusals stay what they are however often one asks; everything else may pass. */
+export function isPassing(error: unknown): boolean {
+  if (!(error instanceof CarillonError) || error.status === undefined) return true;
+  return error.status === 429 || error.status >= 500;
+}
+
+/** Aborts its signal when the outer one does, or when nothing was heard for too long. */
+export class SilenceWatch {
+  readonly #silence = new AbortController();
+  readonly signal: AbortSignal;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(outer: AbortSignal | undefined) {
+    this.signal = outer ? AbortSignal.any([outer, this.#silence.signal]) : this.#silence.signal;
+  }
+
+  expectWithin(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#silence.abort(new Error('the event stream fell silent')), ms);
+  }
+
+  /** Also closes the connection of a stream that is being left. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#silence.abort();
+  }
+}

@@ -1,0 +1,51 @@
+/** Failures that are alike, the most frequent first: one click to the runs, one to a sample. */
+import type { FailureGroup } from '@carillon/client';
+import { Group, Stack, Text } from '@mantine/core';
+import { Link, useSearch } from '@tanstack/react-router';
+import { Instant } from '../../ui/instant.tsx';
+import { StateIcon } from '../../ui/state-badge.tsx';
+import { count } from '../../ui/time.ts';
+import classes from './failures.module.css';
+
+export function Failures({ groups, range }: { groups: readonly FailureGroup[]; range: string }) {
+  const { ns } = useSearch({ strict: false });
+  if (groups.length === 0)
+    return (
+      <Group gap="xs">
+        <StateIcon state="SUCCESS" />
+        <Text size="sm">Nothing failed in the last {range}.</Text>
+      </Group>
+    );
+  return (
+    <Stack gap={0} component="ul" className={classes.groups}>
+      {groups.map((group) => (
+        <li key={`${group.fingerprint} ${group.namespace}`} className={classes.group}>
+          <span className={classes.count}>{count(group.count)}×</span>
+          <div className={classes.words}>
+            <Link to="/runs/$runId" params={{ runId: group.sample_run_id }} className={classes.message}>
+              {group.message}
+            </Link>
+            <Text size="xs" c="dimmed" component="div">
+              {group.handler ?? 'several handlers'} ·{' '}
+              <Link to="/jobs/$jobId" params={{ jobId: group.sample_job_id }}>
+                {group.sample_job_name ?? 'a deleted job'}
+              </Link>
+              {group.jobs > 1 ? ` and ${group.jobs - 1} more` : ''} · last <Instant at={group.last_at} />
+            </Text>
+          </div>
+          <Link
+            to="/runs"
+            search={{
+              ...(ns !== undefined && { ns }),
+              ...{ status: 'FAILED,TIMED_OUT', since: range },
+              ...(group.handler !== null && { handler: group.handler }),
+            }}
+            className="nowrap"
+          >
+            all runs
+          </Link>
+        </li>
+      ))}
+    </Stack>
+  );
+}

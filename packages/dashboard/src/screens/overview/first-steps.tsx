@@ -1,0 +1,56 @@
+/** The first page of a new installation: how to make a job, here and from a terminal. */
+import { Button, Code, Group, Stack, Text, Title } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { BASE_URL } from '../../api/carillon.ts';
+import { may, useCaller } from '../../api/session.ts';
+import { Card } from '../../ui/card.tsx';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import { InviteForm } from '../settings/users-part.tsx';
+
+export function FirstSteps() {
+  const caller = useCaller();
+  const command = `npx carillon jobs create hello --http ${new URL('health/live', BASE_URL).href} --wait`;
+  return (
+    <Stack maw={720}>
+      <Title order={1} size="h3">
+        Welcome to Carillon
+      </Title>
+      <Text>
+        There is no job yet. A job is an HTTP call, a script or work for a worker of yours, and a time: now,
+        at an instant, or again and again.
+      </Text>
+      {may(caller, 'jobs.create') && (
+        <Group>
+          <Button component={Link} to="/jobs/new">
+            Make the first job
+          </Button>
+        </Group>
+      )}
+      <Card title="Or from a terminal">
+        <Code block className="wrap-anywhere">
+          {command}
+        </Code>
+        <Group>
+          <CopyButton text={command} label="Copy the command" />
+        </Group>
+      </Card>
+    </Stack>
+  );
+}
+
+/** Somebody with the admin key alone: their session is short, and what they do is told of nobody. */
+export function AccountOffer() {
+  const caller = useCaller();
+  if (caller?.user_id !== null) return null;
+  return (
+    <Card
+      title="Make an account for yourself"
+      actions={<InviteForm label="Make an account" firstRole="admin" />}
+    >
+      <Text size="sm">
+        You are signed in with the admin key, for a few hours. With an account you sign in with a name and a
+        password, and the audit log names you.
+      </Text>
+    </Card>
+  );
+}

@@ -1,0 +1,56 @@
+/** The next starts, as the schedules say. */
+import { Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { carillon } from '../../api/carillon.ts';
+import { Loaded } from '../../ui/card.tsx';
+import { Instant } from '../../ui/instant.tsx';
+import { SimpleTable } from '../../ui/simple-table.tsx';
+
+const SHOWN_MAX = 10;
+const READ_MAX = 200;
+const REFRESH_MS = 15_000;
+
+export function Upcoming({ namespace }: { namespace: string | undefined }) {
+  const upcoming = useQuery({
+    queryKey: ['jobs', 'list', 'upcoming', namespace],
+    queryFn: async () => {
+      const { items } = await carillon.jobs.upcoming({ limit: READ_MAX, within: '1h' }).page();
+      return items
+        .filter((run) => namespace === undefined || run.namespace === namespace)
+        .slice(0, SHOWN_MAX);
+    },
+    refetchInterval: REFRESH_MS,
+  });
+  return (
+    <Loaded of={upcoming} height={80}>
+      {(runs) =>
+        runs.length === 0 ? (
+          <Text size="sm" c="dimmed">
+            Nothing starts within the next hour.
+          </Text>
+        ) : (
+          <SimpleTable
+            label="Next starts"
+            rows={runs}
+            idOf={({ job_id: id, run_at: at }) => `${id} ${at}`}
+            columns={[
+              { key: 'at', title: 'Starts', cell: ({ run_at: at }) => <Instant at={at} /> },
+              {
+                key: 'job',
+                title: 'Job',
+                cell: ({ job_id: jobId, name }) => (
+                  <Link to="/jobs/$jobId" params={{ jobId }}>
+                    {name}
+                  </Link>
+                ),
+              },
+              { key: 'handler', title: 'Handler', cell: ({ handler }) => handler },
+              { key: 'namespace', title: 'Namespace', cell: ({ namespace: where }) => where },
+            ]}
+          />
+        )
+      }
+    </Loaded>
+  );
+}

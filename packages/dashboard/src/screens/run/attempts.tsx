@@ -1,0 +1,114 @@
+/** The attempts of a run on one line of time: when each was due, started and ended, and who ran it. */
+import type { Run, RunWithAttempts } from '@carillon/client';
+import { Table, Text } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { Instant, Took } from '../../ui/instant.tsx';
+import { useNow } from '../../ui/now.ts';
+import { StateBadge } from '../../ui/state-badge.tsx';
+import { bytes, duration } from '../../ui/time.ts';
+import classes from './attempts.module.css';
+
+export function Attempts({ run }: { run: RunWithAttempts }) {
+  const now = useNow();
+  const attempts = run.attempts.length === 0 ? [run] : [...run.attempts].sort((a, b) => a.epoch - b.epoch);
+  const from = Math.min(
+    ...attempts.map((attempt) => Date.parse(attempt.started_at ?? attempt.scheduled_at)),
+    Date.parse(run.scheduled_at),
+  );
+  const to = Math.max(...attempts.map((attempt) => endOf(attempt, now)), from + 1);
+  return (
+    <Table.ScrollContainer minWidth={640}>
+      <Table verticalSpacing={6} aria-label="Attempts">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th w={80}>Attempt</Table.Th>
+            <Table.Th w={120}>State</Table.Th>
+            <Table.Th w={120}>Started</Table.Th>
+            <Table.Th w={90}>Took</Table.Th>
+            <Table.Th>From its instant to the end</Table.Th>
+            <Table.Th w={130}>Worker</Table.Th>
+            <Table.Th w={130}>Used</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {attempts.map((attempt, index) => (
+            <Table.Tr key={`${attempt.epoch} ${attempt.attempt_number}`}>
+              <Table.Td>
+                {attempt.attempt_number}
+                {repeats(attempts, index) && <Text span size="xs" c="dimmed">{` (again)`}</Text>}
+              </Table.Td>
+              <Table.Td>
+                <StateBadge state={attempt.status} />
+              </Table.Td>
+              <Table.Td>
+                <Instant at={attempt.started_at} />
+              </Table.Td>
+              <Table.Td>
+                <Took from={attempt.started_at} to={attempt.ended_at} />
+              </Table.Td>
+              <Table.Td>
+                <Bar attempt={attempt} from={from} to={to} now={now} />
+              </Table.Td>
+              <Table.Td>
+                {attempt.worker_id === null ? (
+                  '–'
+                ) : (
+                  <Link to="/workers/$workerId" params={{ workerId: attempt.worker_id }} className="mono">
+                    {attempt.worker_id.slice(-12)}
+                  </Link>
+                )}
+              </Table.Td>
+              <Table.Td>
+                <Text size="xs">
+                  {[
+                    attempt.peak_memory_bytes === null ? undefined : bytes(attempt.peak_memory_bytes),
+                    attempt.cpu_seconds === null ? undefined : `${attempt.cpu_seconds.toFixed(2)} s CPU`,
+                  ]
+                    .filter(Boolean)
+                    .join(', ') || '–'}
+                </Text>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}
+
+/** An interrupted attempt does not count: the next one has its number. */
+function repeats(attempts: readonly Run[], index: number): boolean {
+  return attempts[index - 1]?.attempt_number === attempts[index]?.attempt_number;
+}
+
+function endOf(attempt: Run, now: number): number {
+  if (attempt.ended_at !== null) return Date.parse(attempt.ended_at);
+  return attempt.started_at === null ? Date.parse(attempt.scheduled_at) : now;
+}
+
+function Bar({ attempt, from, to, now }: { attempt: Run; from: number; to: number; now: number }) {
+  if (attempt.started_at === null) return <span className="muted">not started</span>;
+  const at = (ms: number) => (100 * (ms - from)) / (to - from);
+  const left = at(Date.parse(attempt.started_at));
+  const width = Math.max(0.5, at(endOf(attempt, now)) - left);
+  const waited = Date.parse(attempt.started_at) - Date.parse(attempt.scheduled_at);
+  return (
+    <svg
+      width="100%"
+      height="14"
+      className={classes.line}
+      role="img"
+      aria-label={`started ${duration(Math.max(0, waited))} after it was due`}
+    >
+      <rect x="0" y="6" width={`${left}%`} height="2" className={classes.waited} />
+      <rect
+        x={`${left}%`}
+        y="1"
+        width={`${width}%`}
+        height="12"
+        rx="2"
+        className={classes[attempt.status] ?? classes.other}
+      />
+    </svg>
+  );
+}

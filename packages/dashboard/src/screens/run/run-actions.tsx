@@ -1,0 +1,135 @@
+/** What can be done with a run: stop it, run it again, also with another input. */
+import type { RunWithAttempts } from '@carillon/client';
+import { Button, Group, JsonInput, Modal, Stack, TextInput } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { carillon } from '../../api/carillon.ts';
+import { usePermission } from '../../api/session.ts';
+import { ActionButton } from '../../ui/action-button.tsx';
+import { notify } from '../../ui/notify.ts';
+import { Problem } from '../../ui/problem.tsx';
+import { isEnded } from './run-state.ts';
+
+export function RunActions({ run, namespace }: { run: RunWithAttempts; namespace: string | undefined }) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [asking, setAsking] = useState(false);
+  const mayRerun = usePermission('runs.rerun', { namespace });
+  const changed = () =>
+    Promise.all([
+      queries.invalidateQueries({ queryKey: ['runs'] }),
+      queries.invalidateQueries({ queryKey: ['jobs'] }),
+    ]);
+  const open = async (runId: string) => {
+    await changed();
+    await navigate({ to: '/runs/$runId', params: { runId } });
+  };
+  if (!isEnded(run.status))
+    return (
+      <ActionButton
+        label="Cancel"
+        color="red"
+        action="runs.cancel"
+        namespace={namespace}
+        disabledBecause={run.status === 'CANCELLING' ? 'It was asked to stop.' : undefined}
+        confirm={{
+          title: 'Cancel this run?',
+          effect: 'It is stopped and not tried again. What it has done so far stays done.',
+          confirmLabel: 'Cancel the run',
+        }}
+        run={async () => {
+          const { outcome } = await carillon.runs.cancel(run.run_id);
+          await changed();
+          return outcome === 'cancelled' ? 'The run is cancelled.' : 'The run was asked to stop.';
+        }}
+      />
+    );
+  return (
+    <Group gap="xs">
+      <ActionButton
+        label="Run again"
+        action="runs.rerun"
+        namespace={namespace}
+        run={async (idempotencyKey) => {
+          const { run_id: runId } = await carillon.runs.rerun(run.run_id, { idempotencyKey });
+          await open(runId);
+          return 'A new run was added.';
+        }}
+      />
+      {mayRerun.allowed && (
+        <Button size="compact-sm" variant="default" onClick={() => setAsking(true)}>
+          Run again with …
+        </Button>
+      )}
+      <RerunDialog
+        key={String(asking)}
+        run={run}
+        opened={asking}
+        onClose={() => setAsking(false)}
+        onAdded={(runId) => {
+          setAsking(false);
+          notify({ message: 'A new run was added.' });
+          void open(runId);
+        }}
+      />
+    </Group>
+  );
+}
+
+function RerunDialog({
+  run,
+  opened,
+  onClose,
+  onAdded,
+}: {
+  run: RunWithAttempts;
+  opened: boolean;
+  onClose: () => void;
+  onAdded: (runId: string) => void;
+}) {
+  const [input, setInput] = useState(JSON.stringify(run.input ?? {}, null, 2));
+  const [reason, setReason] = useState('');
+  const [key] = useState(() => `${run.run_id} ${Date.now()}`);
+  const task = useMutation({
+    mutationFn: () =>
+      carillon.runs.rerun(run.run_id, {
+        idempotencyKey: key,
+        input: JSON.parse(input || '{}') as Record<string, unknown>,
+        ...(reason !== '' && { reason }),
+      }),
+    onSuccess: ({ run_id: runId }) => onAdded(runId),
+  });
+  return (
+    <Modal opened={opened} onClose={onClose} title="Run again with another input" size="lg" centered>
+      <Stack>
+        <JsonInput
+          label="Input"
+          description="Merged over the payload of the job, for this run alone. null removes a member."
+          autosize
+          minRows={6}
+          maxRows={20}
+          formatOnBlur
+          validationError="This is not JSON."
+          value={input}
+          onChange={setInput}
+        />
+        <TextInput
+          label="Reason"
+          description="Kept with the run."
+          value={reason}
+          onChange={({ currentTarget }) => setReason(currentTarget.value)}
+        />
+        {task.error && <Problem error={task.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            Back
+          </Button>
+          <Button loading={task.isPending} onClick={() => task.mutate()}>
+            Run again
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

@@ -1,0 +1,8 @@
+/** Which states of a run are its end. */
+import type { RunStatus } from '@carillon/client';
+
+const GOING_ON: ReadonlySet<RunStatus> = new Set(['QUEUED', 'CLAIMED', 'RUNNING', 'CANCELLING']);
+
+export function isEnded(status: RunStatus): boolean {
+  return !GOING_ON.has(status);
+}

@@ -1,0 +1,113 @@
+/** The columns of runs, the same in every list of them. */
+import type { ListedRun, ShortRun } from '@carillon/client';
+import { Text } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { Instant, Took } from '../../ui/instant.tsx';
+import { StateBadge } from '../../ui/state-badge.tsx';
+import { duration } from '../../ui/time.ts';
+import type { Column } from '../../ui/virtual-list.tsx';
+
+/** A start later than this is marked: what the product promises. */
+const LATE_MS = 2_000;
+
+export const RUN_COLUMNS: readonly Column<ShortRun>[] = [
+  {
+    key: 'status',
+    title: 'State',
+    width: '120px',
+    cell: ({ run_id: runId, status }) => (
+      <Link to="/runs/$runId" params={{ runId }} aria-label={`Run ${runId}, ${status}`}>
+        <StateBadge state={status} />
+      </Link>
+    ),
+  },
+  { key: 'due', title: 'Due', width: '130px', cell: ({ scheduled_at: at }) => <Instant at={at} /> },
+  {
+    key: 'delay',
+    title: 'Started after',
+    width: '100px',
+    from: 'md',
+    align: 'right',
+    cell: (run) => <Delay run={run} />,
+  },
+  {
+    key: 'took',
+    title: 'Took',
+    width: '90px',
+    align: 'right',
+    cell: ({ started_at: from, ended_at: to }) => <Took from={from} to={to} />,
+  },
+  {
+    key: 'attempt',
+    title: 'Attempt',
+    width: '64px',
+    from: 'md',
+    align: 'right',
+    cell: (run) => run.attempt_number,
+  },
+  {
+    key: 'worker',
+    title: 'Worker',
+    width: '110px',
+    from: 'lg',
+    cell: ({ worker_id: workerId }) =>
+      workerId === null ? (
+        <span className="muted">–</span>
+      ) : (
+        <Link to="/workers/$workerId" params={{ workerId }} className="mono">
+          {workerId.slice(-12)}
+        </Link>
+      ),
+  },
+  {
+    key: 'why',
+    title: 'Reason or error',
+    width: 'minmax(140px, 3fr)',
+    from: 'sm',
+    cell: (run) => <Why run={run} />,
+  },
+];
+
+/** With the job, for runs of several. */
+export const LISTED_RUN_COLUMNS: readonly Column<ListedRun>[] = [
+  RUN_COLUMNS[0]!,
+  {
+    key: 'job',
+    title: 'Job',
+    width: 'minmax(120px, 2fr)',
+    cell: ({ job_id: jobId, job_name: name }) => (
+      <Link to="/jobs/$jobId" params={{ jobId }}>
+        {name ?? <span className="mono">{jobId.slice(0, 8)}</span>}
+      </Link>
+    ),
+  },
+  ...RUN_COLUMNS.slice(1),
+] as readonly Column<ListedRun>[];
+
+function Delay({ run }: { run: ShortRun }) {
+  if (run.started_at === null) return <span className="muted">–</span>;
+  const ms = Date.parse(run.started_at) - Date.parse(run.scheduled_at);
+  return (
+    <Text
+      span
+      inherit
+      fw={ms > LATE_MS ? 600 : undefined}
+      title={ms > LATE_MS ? 'later than 2 s' : undefined}
+    >
+      {duration(Math.max(0, ms))}
+      {ms > LATE_MS ? ' !' : ''}
+    </Text>
+  );
+}
+
+function Why({ run }: { run: ShortRun }) {
+  const { progress, error_message: error, reason } = run;
+  if (progress !== null && run.ended_at === null)
+    return <span>{`${progress.percent} %${progress.message === null ? '' : ` · ${progress.message}`}`}</span>;
+  const text = error ?? reason;
+  return text === null ? (
+    <span className="muted">–</span>
+  ) : (
+    <span title={text}>{text.split('\n', 1)[0]}</span>
+  );
+}

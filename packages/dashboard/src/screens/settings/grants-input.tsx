@@ -1,0 +1,85 @@
+/** What somebody may, and where: a role in a namespace, or in all of them; for all jobs there, or their own alone. */
+import type { Grant, Role } from '@carillon/client';
+import { ActionIcon, Button, Checkbox, Group, Select, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { carillon } from '../../api/carillon.ts';
+
+const ROLES: readonly { value: Role; label: string }[] = [
+  { value: 'viewer', label: 'viewer: looks' },
+  { value: 'operator', label: 'operator: runs, pauses, cancels' },
+  { value: 'editor', label: 'editor: makes and changes jobs' },
+  { value: 'admin', label: 'admin: everything' },
+];
+
+export function grantWords(grants: readonly Grant[]): string {
+  return grants
+    .map(({ role, namespace, own_only: own }) => `${role}@${namespace}${own ? ':own' : ''}`)
+    .join(', ');
+}
+
+export function GrantsInput({
+  value,
+  onChange,
+}: {
+  value: readonly Grant[];
+  onChange: (grants: Grant[]) => void;
+}) {
+  const { data = [] } = useQuery({
+    queryKey: ['namespaces'],
+    queryFn: () => carillon.namespaces.list({ limit: 200 }).toArray({ max: 200 }),
+  });
+  const change = (index: number, part: Partial<Grant>) =>
+    onChange(value.map((grant, at) => (at === index ? { ...grant, ...part } : grant)));
+  return (
+    <Stack gap="xs">
+      <Text size="sm" fw={500}>
+        May
+      </Text>
+      {value.map((grant, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other name
+        <Group key={index} gap="xs" wrap="nowrap">
+          <Select
+            aria-label="Role"
+            size="xs"
+            data={[...ROLES]}
+            value={grant.role}
+            allowDeselect={false}
+            onChange={(role) => role !== null && change(index, { role: role as Role })}
+          />
+          <Select
+            aria-label="Namespace of the role"
+            size="xs"
+            data={[
+              { value: '*', label: 'all namespaces' },
+              ...data.map(({ name }) => ({ value: name, label: name })),
+            ]}
+            value={grant.namespace}
+            allowDeselect={false}
+            onChange={(namespace) => namespace !== null && change(index, { namespace })}
+          />
+          <Checkbox
+            size="xs"
+            label="own jobs only"
+            checked={grant.own_only ?? false}
+            onChange={({ currentTarget }) => change(index, { own_only: currentTarget.checked })}
+          />
+          <ActionIcon
+            variant="subtle"
+            aria-label="Remove this role"
+            onClick={() => onChange(value.filter((_, at) => at !== index))}
+          >
+            ×
+          </ActionIcon>
+        </Group>
+      ))}
+      <Button
+        size="compact-xs"
+        variant="subtle"
+        w="fit-content"
+        onClick={() => onChange([...value, { role: 'viewer', namespace: data[0]?.name ?? 'default' }])}
+      >
+        Add a role
+      </Button>
+    </Stack>
+  );
+}

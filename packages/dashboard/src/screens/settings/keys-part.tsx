@@ -1,0 +1,246 @@
+/** Keys for programs and workers. A key is shown once, when it is made or gets a new secret. */
+import type { ApiKey, CreatedKey, Grant, NewKey } from '@carillon/client';
+import {
+  Alert,
+  Code,
+  Group,
+  PasswordInput,
+  SegmentedControl,
+  Select,
+  Stack,
+  TagsInput,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { carillon } from '../../api/carillon.ts';
+import { useCaller, usePermission } from '../../api/session.ts';
+import { Card } from '../../ui/card.tsx';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { Instant } from '../../ui/instant.tsx';
+import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
+import { FormDialog } from './form-dialog.tsx';
+import { GrantsInput, grantWords } from './grants-input.tsx';
+import { RemoveButton } from './remove-button.tsx';
+
+const COLUMNS: readonly Column<ApiKey>[] = [
+  { key: 'name', title: 'Name', width: 'minmax(100px, 1fr)', cell: ({ name }) => name },
+  {
+    key: 'prefix',
+    title: 'Begins with',
+    width: '130px',
+    from: 'md',
+    cell: ({ prefix }) => <span className="mono">{prefix}</span>,
+  },
+  {
+    key: 'owner',
+    title: 'Of',
+    width: '110px',
+    from: 'sm',
+    cell: ({ user_name: owner }) => owner ?? 'nobody',
+  },
+  { key: 'may', title: 'May', width: 'minmax(120px, 2fr)', cell: (key) => rightsOf(key) },
+  { key: 'used', title: 'Last used', width: '120px', cell: ({ last_used_at: at }) => <Instant at={at} /> },
+  {
+    key: 'ends',
+    title: 'Expires',
+    width: '120px',
+    from: 'lg',
+    cell: ({ expires_at: at }) => (at === null ? 'never' : <Instant at={at} />),
+  },
+  {
+    key: 'actions',
+    title: '',
+    width: '150px',
+    cell: (key) => (
+      <Group gap={4} wrap="nowrap">
+        <RotateForm apiKey={key} />
+        <RemoveButton
+          label="Revoke"
+          title={`Revoke ${key.name}?`}
+          effect="Programs that use it are refused within seconds. This cannot be undone."
+          queryKey={['keys']}
+          run={() => carillon.keys.revoke(key.key_id)}
+        />
+      </Group>
+    ),
+  },
+];
+
+function rightsOf({ worker, grants }: ApiKey): string {
+  if (worker !== null) return `worker for ${worker.handlers.join(', ')} in ${worker.namespaces.join(', ')}`;
+  return grantWords(grants);
+}
+
+export function KeysPart() {
+  return (
+    <Card title="Keys" actions={<NewKeyForm />}>
+      <VirtualList
+        label="Keys"
+        queryKey={['keys', 'list']}
+        list={() => carillon.keys.list({ limit: 100 })}
+        columns={COLUMNS}
+        idOf={({ key_id: id }) => id}
+        empty={<Empty title="No keys">Make one for a program, or for a worker on another machine.</Empty>}
+      />
+    </Card>
+  );
+}
+
+const LASTS = [
+  { value: '7', label: '7 days' },
+  { value: '30', label: '30 days' },
+  { value: '365', label: 'one year (needs your password)' },
+  { value: 'never', label: 'does not expire (needs your password)' },
+];
+
+function NewKeyForm() {
+  const queries = useQueryClient();
+  const caller = useCaller();
+  const mayWorkers = usePermission('workers.connect');
+  const [kind, setKind] = useState<'program' | 'worker'>('program');
+  const [name, setName] = useState('');
+  const [lasts, setLasts] = useState('30');
+  const [grants, setGrants] = useState<Grant[]>([{ role: 'viewer', namespace: 'default' }]);
+  const [handlers, setHandlers] = useState<string[]>(['http', 'script']);
+  const [password, setPassword] = useState('');
+  const [made, setMade] = useState<CreatedKey>();
+  const submit = async (): Promise<undefined> => {
+    const key: NewKey = {
+      name,
+      ...(lasts !== 'never' && {
+        expires_at: new Date(Date.now() + Number(lasts) * 86_400_000).toISOString(),
+      }),
+      ...(kind === 'worker' ? { worker: { handlers } } : { grants }),
+      ...(password !== '' && { current_password: password }),
+    };
+    setMade(await carillon.keys.create(key));
+    await queries.invalidateQueries({ queryKey: ['keys'] });
+  };
+  return (
+    <FormDialog
+      label="New key"
+      title="New key"
+      submitLabel="Make the key"
+      done={made !== undefined}
+      onSubmit={submit}
+      onClose={() => {
+        setMade(undefined);
+        setPassword('');
+      }}
+    >
+      {made ? (
+        <ShownOnce value={made.key} />
+      ) : (
+        <>
+          {mayWorkers.allowed && (
+            <SegmentedControl
+              aria-label="Kind"
+              data={[
+                { value: 'program', label: 'For a program' },
+                { value: 'worker', label: 'For a worker' },
+              ]}
+              value={kind}
+              onChange={(value) => setKind(value as 'program' | 'worker')}
+            />
+          )}
+          <TextInput
+            label="Name"
+            description="What it is for, so that people know it again."
+            required
+            value={name}
+            onChange={({ currentTarget }) => setName(currentTarget.value)}
+          />
+          {kind === 'worker' ? (
+            <TagsInput label="Handlers that the worker may offer" value={handlers} onChange={setHandlers} />
+          ) : (
+            <GrantsInput value={grants} onChange={setGrants} />
+          )}
+          <Select
+            label="Lasts"
+            data={LASTS}
+            value={lasts}
+            allowDeselect={false}
+            onChange={(value) => setLasts(value ?? '30')}
+          />
+          {caller?.user_id !== null && (
+            <PasswordInput
+              label="Your password"
+              description="Needed for a key that lasts longer than 30 days, and for one that is not your own."
+              autoComplete="current-password"
+              value={password}
+              onChange={({ currentTarget }) => setPassword(currentTarget.value)}
+            />
+          )}
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+function RotateForm({ apiKey }: { apiKey: ApiKey }) {
+  const queries = useQueryClient();
+  const caller = useCaller();
+  const [overlap, setOverlap] = useState('24h');
+  const [password, setPassword] = useState('');
+  const [made, setMade] = useState<CreatedKey>();
+  const submit = async (): Promise<undefined> => {
+    setMade(
+      await carillon.keys.rotate(apiKey.key_id, {
+        overlap,
+        ...(password !== '' && { current_password: password }),
+      }),
+    );
+    await queries.invalidateQueries({ queryKey: ['keys'] });
+  };
+  return (
+    <FormDialog
+      label="Rotate"
+      size="compact-xs"
+      title={`A new secret for ${apiKey.name}`}
+      submitLabel="Rotate"
+      done={made !== undefined}
+      onSubmit={submit}
+      onClose={() => setMade(undefined)}
+    >
+      {made ? (
+        <ShownOnce value={made.key} />
+      ) : (
+        <>
+          <TextInput
+            label="The secret before works on for"
+            description="Such as 24h; 0 ends it at once."
+            value={overlap}
+            onChange={({ currentTarget }) => setOverlap(currentTarget.value)}
+          />
+          {caller?.user_id !== null && (
+            <PasswordInput
+              label="Your password"
+              autoComplete="current-password"
+              value={password}
+              onChange={({ currentTarget }) => setPassword(currentTarget.value)}
+            />
+          )}
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+function ShownOnce({ value }: { value: string }) {
+  return (
+    <Alert variant="default" title="Keep it now: it is shown this once">
+      <Stack gap="xs">
+        <Code block className="wrap-anywhere" data-testid="new-key">
+          {value}
+        </Code>
+        <Group>
+          <CopyButton text={value} label="Copy the key" />
+        </Group>
+        <Text size="xs">The server keeps only a hash of it.</Text>
+      </Stack>
+    </Alert>
+  );
+}

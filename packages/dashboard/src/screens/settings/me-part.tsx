@@ -1,0 +1,121 @@
+/** One's own account: rights, password, and where one is signed in. */
+import type { UserSession } from '@carillon/client';
+import { Checkbox, PasswordInput, Stack, Text } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { carillon } from '../../api/carillon.ts';
+import { SESSION_KEY, useCaller } from '../../api/session.ts';
+import { Card } from '../../ui/card.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { Instant } from '../../ui/instant.tsx';
+import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
+import { FormDialog } from './form-dialog.tsx';
+import { grantWords } from './grants-input.tsx';
+import { RemoveButton } from './remove-button.tsx';
+
+const COLUMNS: readonly Column<UserSession>[] = [
+  { key: 'seen', title: 'Last seen', width: '120px', cell: ({ last_seen_at: at }) => <Instant at={at} /> },
+  { key: 'address', title: 'From', width: '130px', cell: ({ address }) => address ?? '–' },
+  {
+    key: 'agent',
+    title: 'Browser',
+    width: 'minmax(100px, 3fr)',
+    from: 'sm',
+    cell: ({ user_agent: agent }) => agent ?? '–',
+  },
+  {
+    key: 'ends',
+    title: 'Ends',
+    width: '130px',
+    from: 'md',
+    cell: ({ expires_at: at }) => <Instant at={at} />,
+  },
+  {
+    key: 'end',
+    title: '',
+    width: '110px',
+    cell: (session) =>
+      session.current ? (
+        <span className="muted">this one</span>
+      ) : (
+        <RemoveButton
+          label="End"
+          title="End this session?"
+          effect="Whoever uses it has to sign in again."
+          queryKey={['sessions']}
+          run={() => carillon.sessions.end(session.session_id)}
+        />
+      ),
+  },
+];
+
+export function MePart() {
+  const caller = useCaller();
+  if (caller === null) return null;
+  return (
+    <Stack>
+      <Card
+        title={caller.user_name ?? caller.name}
+        actions={caller.user_id !== null && <PasswordForm userId={caller.user_id} />}
+      >
+        <Text size="sm">May: {grantWords(caller.grants)}</Text>
+        <Text size="sm" component="div">
+          This session ends <Instant at={caller.expires_at} />.
+        </Text>
+      </Card>
+      {caller.user_id !== null && (
+        <Card title="Where you are signed in">
+          <VirtualList
+            label="Sessions"
+            queryKey={['sessions', 'mine']}
+            list={() => carillon.sessions.list({ limit: 50 })}
+            columns={COLUMNS}
+            idOf={({ session_id: id }) => id}
+            empty={<Empty title="No other session" />}
+          />
+        </Card>
+      )}
+    </Stack>
+  );
+}
+
+function PasswordForm({ userId }: { userId: string }) {
+  const queries = useQueryClient();
+  const [current, setCurrent] = useState('');
+  const [password, setPassword] = useState('');
+  const [endKeys, setEndKeys] = useState(false);
+  return (
+    <FormDialog
+      label="Change password"
+      title="Change your password"
+      onSubmit={async () => {
+        await carillon.users.setPassword(userId, { password, current_password: current, end_keys: endKeys });
+        queries.setQueryData(SESSION_KEY, null);
+        return 'The password is changed. Sign in with the new one.';
+      }}
+    >
+      <PasswordInput
+        label="Password now"
+        autoComplete="current-password"
+        required
+        value={current}
+        onChange={({ currentTarget }) => setCurrent(currentTarget.value)}
+      />
+      <PasswordInput
+        label="New password"
+        autoComplete="new-password"
+        required
+        value={password}
+        onChange={({ currentTarget }) => setPassword(currentTarget.value)}
+      />
+      <Checkbox
+        label="Also end the keys that I made"
+        checked={endKeys}
+        onChange={({ currentTarget }) => setEndKeys(currentTarget.checked)}
+      />
+      <Text size="xs" c="dimmed">
+        All your sessions end, this one too.
+      </Text>
+    </FormDialog>
+  );
+}

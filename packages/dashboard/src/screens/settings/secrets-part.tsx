@@ -1,0 +1,123 @@
+/** Secrets that payloads name as {{secrets.name}}. A value can be set, and never be read again. */
+import type { Secret } from '@carillon/client';
+import { Group, PasswordInput, Text, TextInput } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { carillon } from '../../api/carillon.ts';
+import { usePermission } from '../../api/session.ts';
+import { Card, Loaded } from '../../ui/card.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { Instant } from '../../ui/instant.tsx';
+import { SimpleTable } from '../../ui/simple-table.tsx';
+import { FormDialog } from './form-dialog.tsx';
+import { RemoveButton } from './remove-button.tsx';
+
+export function SecretsPart() {
+  const { ns } = useSearch({ strict: false });
+  const secrets = useQuery({
+    queryKey: ['secrets', ns],
+    queryFn: ({ signal }) => carillon.secrets.list(ns === undefined ? {} : { namespace: ns }, { signal }),
+  });
+  const permission = usePermission('secrets.manage', { namespace: ns });
+  return (
+    <Card title={ns === undefined ? 'Secrets' : `Secrets of ${ns}`} actions={<SetForm namespace={ns} />}>
+      <Text size="sm" c="dimmed">
+        A payload names one as <span className="mono">{'{{secrets.name}}'}</span>. Its value is put in on the
+        way to the worker alone, and masked in logs and results.
+      </Text>
+      <Loaded of={secrets}>
+        {(found) =>
+          found.length === 0 ? (
+            <Empty title="No secrets" command="npx carillon secrets set api-token" />
+          ) : (
+            <SimpleTable<Secret>
+              label="Secrets"
+              rows={found}
+              idOf={({ namespace, name }) => `${namespace} ${name}`}
+              columns={[
+                { key: 'name', title: 'Name', cell: ({ name }) => <span className="mono">{name}</span> },
+                { key: 'namespace', title: 'Namespace', cell: ({ namespace }) => namespace },
+                { key: 'version', title: 'Version', cell: ({ version }) => version },
+                {
+                  key: 'masked',
+                  title: 'Masked',
+                  cell: ({ masked }) => (masked ? 'yes' : 'no: shorter than 8 characters'),
+                },
+                {
+                  key: 'set',
+                  title: 'Set',
+                  cell: ({ updated_at: at, updated_by: by }) => (
+                    <>
+                      <Instant at={at} /> by {by}
+                    </>
+                  ),
+                },
+                {
+                  key: 'actions',
+                  title: '',
+                  cell: (secret) =>
+                    permission.allowed && (
+                      <Group gap={4} wrap="nowrap">
+                        <SetForm namespace={secret.namespace} name={secret.name} />
+                        <RemoveButton
+                          label="Delete"
+                          title={`Delete ${secret.name}?`}
+                          effect="Runs that name it fail from then on."
+                          type={secret.name}
+                          queryKey={['secrets']}
+                          run={() => carillon.secrets.remove(secret.name, { namespace: secret.namespace })}
+                        />
+                      </Group>
+                    ),
+                },
+              ]}
+            />
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+function SetForm({ namespace, name: given }: { namespace: string | undefined; name?: string }) {
+  const queries = useQueryClient();
+  const [name, setName] = useState(given ?? '');
+  const [value, setValue] = useState('');
+  return (
+    <FormDialog
+      label={given === undefined ? 'New secret' : 'New value'}
+      size={given === undefined ? 'compact-sm' : 'compact-xs'}
+      title={given === undefined ? 'New secret' : `A new value for ${given}`}
+      submitLabel="Set"
+      permission={usePermission('secrets.manage', { namespace })}
+      onClose={() => setValue('')}
+      onSubmit={async () => {
+        const { version } = await carillon.secrets.set(
+          name,
+          value,
+          namespace === undefined ? {} : { namespace },
+        );
+        await queries.invalidateQueries({ queryKey: ['secrets'] });
+        return `${name} has version ${version}.`;
+      }}
+    >
+      {given === undefined && (
+        <TextInput
+          label="Name"
+          required
+          value={name}
+          onChange={({ currentTarget }) => setName(currentTarget.value)}
+        />
+      )}
+      <PasswordInput
+        label="Value"
+        description="It cannot be read again."
+        required
+        autoComplete="off"
+        value={value}
+        onChange={({ currentTarget }) => setValue(currentTarget.value)}
+      />
+    </FormDialog>
+  );
+}

@@ -1,0 +1,198 @@
+/** People: who there is, what they may, and inviting somebody. */
+import type { Grant, Role, User } from '@carillon/client';
+import { Group, PasswordInput, TextInput } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { carillon } from '../../api/carillon.ts';
+import { useCaller, usePermission } from '../../api/session.ts';
+import { Card } from '../../ui/card.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { Instant } from '../../ui/instant.tsx';
+import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
+import { FormDialog } from './form-dialog.tsx';
+import { GrantsInput, grantWords } from './grants-input.tsx';
+import { RemoveButton } from './remove-button.tsx';
+
+export function UsersPart() {
+  const permission = usePermission('users.manage');
+  const caller = useCaller();
+  const columns: readonly Column<User>[] = [
+    {
+      key: 'name',
+      title: 'Name',
+      width: 'minmax(100px, 1fr)',
+      cell: ({ name, disabled }) => `${name}${disabled ? ' (disabled)' : ''}`,
+    },
+    {
+      key: 'shown',
+      title: 'Called',
+      width: 'minmax(80px, 1fr)',
+      from: 'md',
+      cell: ({ display_name: shown }) => shown || '–',
+    },
+    {
+      key: 'may',
+      title: 'May',
+      width: 'minmax(120px, 2fr)',
+      cell: ({ grants }) => grantWords(grants) || 'nothing',
+    },
+    {
+      key: 'since',
+      title: 'Made',
+      width: '120px',
+      from: 'lg',
+      cell: ({ created_at: at }) => <Instant at={at} />,
+    },
+    {
+      key: 'actions',
+      title: '',
+      width: '210px',
+      cell: (user) =>
+        permission.allowed && (
+          <Group gap={4} wrap="nowrap">
+            <GrantsForm user={user} />
+            <DisableForm user={user} />
+            {user.user_id !== caller?.user_id && (
+              <RemoveButton
+                label="Remove"
+                title={`Remove ${user.name}?`}
+                effect="Their keys and sessions end. Their jobs stay."
+                type={user.name}
+                withPassword={caller?.user_id !== null}
+                queryKey={['users']}
+                run={(password) => carillon.users.remove(user.user_id, { currentPassword: password })}
+              />
+            )}
+          </Group>
+        ),
+    },
+  ];
+  return (
+    <Card title="Users" actions={<InviteForm />}>
+      <VirtualList
+        label="Users"
+        queryKey={['users', 'list']}
+        list={() => carillon.users.list({ limit: 100 })}
+        columns={columns}
+        idOf={({ user_id: id }) => id}
+        empty={<Empty title="Nobody yet">Invite the first person with the button above.</Empty>}
+      />
+    </Card>
+  );
+}
+
+/** The password of who is signed in: asked where a change outlasts their session. */
+function OwnPassword({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  const caller = useCaller();
+  if (caller?.user_id === null) return null;
+  return (
+    <PasswordInput
+      label="Your password"
+      description="Asked again, because this outlasts your session."
+      autoComplete="current-password"
+      required
+      value={value}
+      onChange={({ currentTarget }) => onChange(currentTarget.value)}
+    />
+  );
+}
+
+export function InviteForm({ label = 'Invite', firstRole = 'viewer' }: { label?: string; firstRole?: Role }) {
+  const queries = useQueryClient();
+  const [name, setName] = useState('');
+  const [shown, setShown] = useState('');
+  const [password, setPassword] = useState('');
+  const [own, setOwn] = useState('');
+  const [grants, setGrants] = useState<Grant[]>([
+    { role: firstRole, namespace: firstRole === 'admin' ? '*' : 'default' },
+  ]);
+  return (
+    <FormDialog
+      label={label}
+      title={label}
+      submitLabel="Create the account"
+      permission={usePermission('users.manage')}
+      onSubmit={async () => {
+        await carillon.users.create({
+          ...{ name, display_name: shown, password, grants },
+          ...(own !== '' && { current_password: own }),
+        });
+        await queries.invalidateQueries({ queryKey: ['users'] });
+        return `${name} can sign in now.`;
+      }}
+    >
+      <TextInput
+        label="Name"
+        description="What they sign in with."
+        required
+        autoComplete="off"
+        value={name}
+        onChange={({ currentTarget }) => setName(currentTarget.value)}
+      />
+      <TextInput
+        label="Called"
+        value={shown}
+        onChange={({ currentTarget }) => setShown(currentTarget.value)}
+      />
+      <PasswordInput
+        label="First password"
+        description="It can be changed after signing in."
+        required
+        autoComplete="new-password"
+        value={password}
+        onChange={({ currentTarget }) => setPassword(currentTarget.value)}
+      />
+      <GrantsInput value={grants} onChange={setGrants} />
+      <OwnPassword value={own} onChange={setOwn} />
+    </FormDialog>
+  );
+}
+
+function GrantsForm({ user }: { user: User }) {
+  const queries = useQueryClient();
+  const [grants, setGrants] = useState<Grant[]>([...user.grants]);
+  const [own, setOwn] = useState('');
+  return (
+    <FormDialog
+      label="Roles"
+      size="compact-xs"
+      title={`What ${user.name} may`}
+      submitLabel="Save"
+      onSubmit={async () => {
+        await carillon.users.setGrants(user.user_id, grants, {
+          currentPassword: own === '' ? undefined : own,
+        });
+        await queries.invalidateQueries({ queryKey: ['users'] });
+        return 'Saved. It counts within seconds.';
+      }}
+    >
+      <GrantsInput value={grants} onChange={setGrants} />
+      <OwnPassword value={own} onChange={setOwn} />
+    </FormDialog>
+  );
+}
+
+function DisableForm({ user }: { user: User }) {
+  const queries = useQueryClient();
+  const [own, setOwn] = useState('');
+  const { disabled } = user;
+  return (
+    <FormDialog
+      label={disabled ? 'Enable' : 'Disable'}
+      size="compact-xs"
+      title={disabled ? `Let ${user.name} in again?` : `Keep ${user.name} out?`}
+      onSubmit={async () => {
+        await carillon.users.update(user.user_id, {
+          disabled: !disabled,
+          ...(own !== '' && { current_password: own }),
+        });
+        await queries.invalidateQueries({ queryKey: ['users'] });
+        return disabled
+          ? `${user.name} can sign in again.`
+          : `${user.name} is kept out; their keys do not work.`;
+      }}
+    >
+      {disabled && <OwnPassword value={own} onChange={setOwn} />}
+    </FormDialog>
+  );
+}

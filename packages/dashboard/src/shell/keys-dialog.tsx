@@ -1,0 +1,40 @@
+/** All keys of the page, on `?`. */
+import { Kbd, Modal, Table } from '@mantine/core';
+
+const KEYS: readonly (readonly [string, string])[] = [
+  ['Ctrl K', 'find anything'],
+  ['/', 'to the first filter of a list'],
+  ['g o', 'overview'],
+  ['g j', 'jobs'],
+  ['g r', 'runs'],
+  ['g d', 'dead letters'],
+  ['g w', 'workers'],
+  ['g s', 'settings'],
+  ['n', 'new job'],
+  ['j k', 'down and up in a list'],
+  ['Enter', 'open the row'],
+  ['x', 'tick the row'],
+  ['e', 'edit the job'],
+  ['r', 'run the job now'],
+  ['p', 'pause and go on with live updates'],
+  ['?', 'this list'],
+];
+
+export function KeysDialog({ opened, onClose }: { opened: boolean; onClose: () => void }) {
+  return (
+    <Modal opened={opened} onClose={onClose} title="Keys" centered>
+      <Table verticalSpacing={4} aria-label="Keys">
+        <Table.Tbody>
+          {KEYS.map(([keys, words]) => (
+            <Table.Tr key={keys}>
+              <Table.Td w={110}>
+                <Kbd>{keys}</Kbd>
+              </Table.Td>
+              <Table.Td>{words}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Modal>
+  );
+}

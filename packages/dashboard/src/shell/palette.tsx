@@ -1,0 +1,176 @@
+/** Ctrl K: screens, jobs by name, anything by its id, workers, people, and what can be done. */
+import { Modal, Text, TextInput } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import { carillon } from '../api/carillon.ts';
+import { may, useCaller } from '../api/session.ts';
+import { setPreferences, usePreferences } from '../ui/preferences.tsx';
+import classes from './palette.module.css';
+
+const TYPED_MS = 120;
+
+interface Entry {
+  readonly key: string;
+  readonly title: string;
+  readonly detail: string;
+  readonly go: () => unknown;
+}
+
+export function Palette({ opened, onClose }: { opened: boolean; onClose: () => void }) {
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      withCloseButton={false}
+      size="lg"
+      padding={0}
+      yOffset="12vh"
+      title={undefined}
+      aria-label="Find anything"
+    >
+      {opened && <Finder onClose={onClose} />}
+    </Modal>
+  );
+}
+
+function Finder({ onClose }: { onClose: () => void }) {
+  const [typed, setTyped] = useState('');
+  const [wanted] = useDebouncedValue(typed.trim(), TYPED_MS);
+  const [at, setAt] = useState(0);
+  const fixed = useFixedEntries().filter(({ title }) =>
+    title.toLowerCase().includes(typed.trim().toLowerCase()),
+  );
+  const { data, isFetching } = useQuery({
+    queryKey: ['search', wanted],
+    queryFn: ({ signal }) => carillon.search.find(wanted, { signal }),
+    enabled: wanted !== '',
+  });
+  const found = useFoundEntries(wanted === '' ? [] : (data?.hits ?? []));
+  const entries = typed.trim() === '' ? fixed : [...found, ...fixed];
+  const index = Math.min(at, Math.max(0, entries.length - 1));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another question begins at the first answer
+  useEffect(() => setAt(0), [typed]);
+  const open = (entry: Entry | undefined) => {
+    if (!entry) return;
+    onClose();
+    entry.go();
+  };
+  return (
+    <div>
+      <TextInput
+        data-autofocus
+        variant="unstyled"
+        size="md"
+        px="md"
+        py={4}
+        aria-label="Find jobs, runs, workers, screens"
+        placeholder="A job, an id, a screen, an action"
+        role="combobox"
+        aria-expanded
+        aria-controls="palette-entries"
+        aria-activedescendant={entries[index] && `palette-${index}`}
+        value={typed}
+        onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'ArrowDown') setAt(Math.min(index + 1, entries.length - 1));
+          else if (event.key === 'ArrowUp') setAt(Math.max(index - 1, 0));
+          else if (event.key === 'Enter') open(entries[index]);
+          else return;
+          event.preventDefault();
+        }}
+      />
+      <div id="palette-entries" role="listbox" aria-label="Found" className={classes.entries}>
+        {entries.map((entry, each) => (
+          <div
+            key={entry.key}
+            id={`palette-${each}`}
+            role="option"
+            aria-selected={each === index}
+            tabIndex={-1}
+            className={classes.entry}
+            onClick={() => open(entry)}
+            onMouseMove={() => setAt(each)}
+          >
+            <span className="ellipsis">{entry.title}</span>
+            <Text span size="xs" c="dimmed" className="ellipsis">
+              {entry.detail}
+            </Text>
+          </div>
+        ))}
+        {entries.length === 0 && (
+          <Text size="sm" c="dimmed" p="md">
+            {isFetching
+              ? 'Looking …'
+              : 'Nothing is called so. Ids can be pasted as they are, or only their beginning.'}
+          </Text>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function useFixedEntries(): readonly Entry[] {
+  const navigate = useNavigate();
+  const caller = useCaller();
+  const { live } = usePreferences();
+  const screen = (title: string, to: string, key: string): Entry => ({
+    ...{ key: to, title, detail: `screen · ${key}`, go: () => navigate({ to } as never) },
+  });
+  return [
+    screen('Overview', '/', 'g o'),
+    screen('Jobs', '/jobs', 'g j'),
+    screen('Runs', '/runs', 'g r'),
+    {
+      key: 'failed',
+      title: 'What failed in the last hour',
+      detail: 'runs',
+      go: () => navigate({ to: '/runs', search: { status: 'FAILED,TIMED_OUT', since: '1h' } }),
+    },
+    screen('Dead letters', '/dead', 'g d'),
+    screen('Workers', '/workers', 'g w'),
+    screen('Settings', '/settings/me', 'g s'),
+    ...(may(caller, 'jobs.create') ? [screen('New job', '/jobs/new', 'action')] : []),
+    ...(may(caller, 'users.manage') ? [screen('Users', '/settings/users', 'settings')] : []),
+    screen('Keys', '/settings/keys', 'settings'),
+    ...(may(caller, 'audit.read') ? [screen('Audit log', '/settings/audit', 'settings')] : []),
+    {
+      key: 'live',
+      title: live ? 'Pause live updates' : 'Go on with live updates',
+      detail: 'action · p',
+      go: () => setPreferences({ live: !live }),
+    },
+    { key: 'utc', title: 'Show times in UTC', detail: 'action', go: () => setPreferences({ zone: 'UTC' }) },
+    {
+      key: 'local',
+      title: 'Show times in the zone of this browser',
+      detail: 'action',
+      go: () => setPreferences({ zone: 'local' }),
+    },
+  ];
+}
+
+interface Hit {
+  readonly kind: 'job' | 'run' | 'worker' | 'user' | 'namespace';
+  readonly id: string;
+  readonly title: string;
+  readonly detail: string;
+  readonly namespace: string | null;
+}
+
+function useFoundEntries(hits: readonly Hit[]): readonly Entry[] {
+  const navigate = useNavigate();
+  return hits.map(({ kind, id, title, detail, namespace }) => ({
+    key: `${kind} ${id}`,
+    title,
+    detail: [kind, detail, namespace].filter(Boolean).join(' · '),
+    go: () => {
+      if (kind === 'job') return navigate({ to: '/jobs/$jobId', params: { jobId: id } });
+      if (kind === 'run') return navigate({ to: '/runs/$runId', params: { runId: id } });
+      if (kind === 'worker') return navigate({ to: '/workers/$workerId', params: { workerId: id } });
+      if (kind === 'namespace') return navigate({ to: '/jobs', search: { ns: id } });
+      return navigate({ to: '/settings/$part', params: { part: 'users' } });
+    },
+  }));
+}

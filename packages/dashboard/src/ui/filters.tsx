@@ -1,0 +1,111 @@
+/** The filters of a list, as the address has them: a box to type into, words to choose from, and a way to drop them all. */
+import { Button, Group, MultiSelect, Select, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect, useRef, useState } from 'react';
+import { useShortcuts } from './shortcuts.ts';
+
+const TYPED_MS = 250;
+
+/** Changes the query of the screen; it replaces the address, so that Back leaves the screen. */
+export function useFilters<T extends object>(): { change: (values: Partial<T>) => void } {
+  const navigate = useNavigate();
+  const change = (values: Partial<T>) =>
+    void navigate({
+      to: '.',
+      search: (before: object) => ({ ...before, ...values }),
+      replace: true,
+    } as never);
+  return { change };
+}
+
+interface TextFilterProps {
+  readonly label: string;
+  readonly value: string | undefined;
+  readonly onChange: (value: string | undefined) => void;
+  readonly width?: number;
+  /** The key `/` leads here. */
+  readonly main?: boolean;
+}
+
+export function TextFilter({ label, value, onChange, width = 180, main = false }: TextFilterProps) {
+  const [typed, setTyped] = useState(value ?? '');
+  const box = useRef<HTMLInputElement>(null);
+  // The address changed elsewhere, for instance by Back.
+  useEffect(() => setTyped(value ?? ''), [value]);
+  const tell = useDebouncedCallback((text: string) => onChange(text === '' ? undefined : text), TYPED_MS);
+  useShortcuts(main ? { '/': () => box.current?.focus() } : {});
+  return (
+    <TextInput
+      ref={box}
+      size="xs"
+      w={width}
+      aria-label={label}
+      placeholder={main ? `${label} (/)` : label}
+      value={typed}
+      onChange={({ currentTarget }) => {
+        setTyped(currentTarget.value);
+        tell(currentTarget.value);
+      }}
+    />
+  );
+}
+
+interface ChoiceFilterProps {
+  readonly label: string;
+  readonly value: string | undefined;
+  readonly options: readonly { readonly value: string; readonly label: string }[];
+  readonly onChange: (value: string | undefined) => void;
+  readonly width?: number;
+}
+
+export function ChoiceFilter({ label, value, options, onChange, width = 140 }: ChoiceFilterProps) {
+  return (
+    <Select
+      size="xs"
+      w={width}
+      clearable
+      aria-label={label}
+      placeholder={label}
+      data={[...options]}
+      value={value ?? null}
+      onChange={(chosen) => onChange(chosen ?? undefined)}
+    />
+  );
+}
+
+/** Several words at once, in the address separated by commas. */
+export function ChoicesFilter({ label, value, options, onChange, width = 220 }: ChoiceFilterProps) {
+  return (
+    <MultiSelect
+      size="xs"
+      miw={width}
+      maw={420}
+      clearable
+      aria-label={label}
+      placeholder={value === undefined ? label : ''}
+      data={[...options]}
+      value={value?.split(',') ?? []}
+      onChange={(chosen) => onChange(chosen.length === 0 ? undefined : chosen.join(','))}
+    />
+  );
+}
+
+export function FilterBar({
+  children,
+  onClear,
+}: {
+  children: React.ReactNode;
+  onClear?: (() => void) | undefined;
+}) {
+  return (
+    <Group gap="xs" role="search">
+      {children}
+      {onClear && (
+        <Button size="compact-xs" variant="subtle" onClick={onClear}>
+          Clear filters
+        </Button>
+      )}
+    </Group>
+  );
+}

@@ -1,0 +1,48 @@
+/**
+ * Adds what ended to the counts by minute and hour, every few seconds. Any number of servers do so at the same time: the storage counts
+ * each attempt once. A server that is killed loses nothing: what it has not counted, another one does.
+ */
+import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
+import type { StatsStore } from '../storage/stats-store.ts';
+
+export interface RunCounterOptions {
+  readonly store: Pick<StatsStore, 'countEnded'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+const PASS_MS = 10_000;
+/** After which a pass makes room for others, and goes on soon. */
+const BATCHES_MAX = 20;
+const SOON_MS = 100;
+
+export class RunCounter implements Service {
+  readonly #options: RunCounterOptions;
+  readonly #loop: Loop;
+
+  constructor(options: RunCounterOptions) {
+    this.#options = options;
+    this.#loop = new Loop({
+      ...options,
+      name: 'run counter',
+      idleMs: PASS_MS,
+      runOnce: () => this.runOnce(),
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  async runOnce(): Promise<number | undefined> {
+    const { store, clock } = this.#options;
+    for (let batch = 0; batch < BATCHES_MAX; batch += 1)
+      if (!(await store.countEnded({ nowMs: clock.now() })).more) return undefined;
+    return SOON_MS;
+  }
+}

@@ -1,0 +1,220 @@
+/** For people who look: why something does not run, the last outcomes of jobs, versions of a job, search, and runs in bulk. */
+import {
+  BULK_RUNS_BODY,
+  bulkRunsAnswer,
+  bulkRunsView,
+  EXAMPLES,
+  SEARCH_QUERY,
+  STRIPS_QUERY,
+  searchAnswer,
+  searchView,
+  stripsAnswer,
+  stripsView,
+  toBulkRunsRequest,
+  toStripsQuery,
+  toVersionsQuery,
+  VERSIONS_QUERY,
+  versionAnswer,
+  versionView,
+  whyAnswer,
+  whyView,
+} from '@carillon/contract';
+import { z } from 'zod';
+import { userNamed } from './jobs.ts';
+import { type ApiContext, IDEMPOTENCY_KEY, type Operation, operation, reading } from './operation.ts';
+
+const { runId: RUN_ID, jobId: JOB_ID, newRunId: NEW_RUN_ID } = EXAMPLES;
+
+const AT_LIMIT = {
+  state: 'waiting',
+  text: `The job may have 1 run at a time (max_concurrency), and has that many, such as ${RUN_ID} on the worker worker-1.`,
+  reasons: [
+    {
+      code: 'at_limit',
+      text: `The job may have 1 run at a time (max_concurrency), and has that many, such as ${RUN_ID} on the worker worker-1.`,
+      since_at: '2030-01-02T08:00:00.000Z',
+      until_at: null,
+      held_by: [{ run_id: RUN_ID, job_id: JOB_ID, worker_id: 'worker-1' }],
+      fix: `Wait until one of them has ended, cancel one (carillon runs cancel ${RUN_ID}), or allow more at a time: carillon jobs update ${JOB_ID} --concurrency 2`,
+    },
+  ],
+  position: 1,
+  estimated_start_at: '2030-01-02T08:01:10.000Z',
+};
+
+const NOT_DUE = {
+  state: 'scheduled',
+  text: 'It is not due yet: it starts at 2030-01-02T08:00:00.000Z.',
+  reasons: [
+    {
+      code: 'not_due',
+      text: 'It is not due yet: it starts at 2030-01-02T08:00:00.000Z.',
+      ...{ since_at: null, until_at: '2030-01-02T08:00:00.000Z', held_by: [], fix: null },
+    },
+  ],
+  ...{ position: null, estimated_start_at: '2030-01-02T08:00:00.000Z' },
+};
+
+export function insightOperations({ operations }: ApiContext): Operation[] {
+  return [
+    operation({
+      method: 'GET',
+      path: '/jobs/strips',
+      access: 'runs.read',
+      tag: 'jobs',
+      summary: 'The last outcomes of several jobs',
+      description:
+        'For a line of marks beside each job of a list. Runs that wait are left out; of a run that was tried again its latest attempt is shown. An answer looks at three attempts for each run that is asked for, so that a job whose runs are tried again often may have fewer.',
+      query: reading(STRIPS_QUERY, toStripsQuery),
+      answers: {
+        200: {
+          description: 'The strips.',
+          schema: stripsAnswer,
+          example: {
+            strips: [
+              {
+                job_id: JOB_ID,
+                runs: [
+                  {
+                    ...{ run_id: RUN_ID, status: 'SUCCESS', attempt: 1, duration_ms: 1_250 },
+                    scheduled_at: '2030-01-02T08:00:00.000Z',
+                    started_at: '2030-01-02T08:00:00.020Z',
+                    ended_at: '2030-01-02T08:00:01.270Z',
+                  },
+                ],
+              },
+            ],
+          },
+        },
+      },
+      handle: async ({ caller, query }) => ({ body: stripsView(await operations.listStrips(caller, query)) }),
+    }),
+
+    operation({
+      method: 'GET',
+      path: '/jobs/{id}/why',
+      access: 'jobs.read',
+      tag: 'jobs',
+      summary: 'Why a job does not run now',
+      description:
+        'Whether it is paused, not due, at its limit, without a worker, behind others, over, or running: in sentences that say what a person can do. Of a job whose runs wait, what the first of them waits for.',
+      subject: 'job',
+      answers: { 200: { description: 'The reasons.', schema: whyAnswer, example: NOT_DUE } },
+      handle: async ({ caller, id }) => ({ body: whyView(await operations.whyJob(caller, id)) }),
+    }),
+
+    operation({
+      method: 'GET',
+      path: '/runs/{id}/why',
+      access: 'runs.read',
+      tag: 'runs',
+      summary: 'Why a run waits, or how it ended',
+      description:
+        'What it waits for, who holds that, how many stand before it, and when it may start; or how it ended, with its dead letter. Errors are shown as far as the caller may read payloads; slots of workers are counted for callers who may read workers.',
+      subject: 'run',
+      answers: { 200: { description: 'The reasons.', schema: whyAnswer, example: AT_LIMIT } },
+      handle: async ({ caller, id }) => ({ body: whyView(await operations.whyRun(caller, id)) }),
+    }),
+
+    operation({
+      method: 'GET',
+      path: '/jobs/{id}/versions',
+      access: 'jobs.read',
+      tag: 'jobs',
+      summary: 'Who changed a job, when, and what',
+      description:
+        'From the audit log, newest first, credentials redacted as there. What the engine itself changes, such as that a job has ended, is no entry. Follow the Link header until there is none: an answer looks at up to 1,000 entries of the log.',
+      subject: 'job',
+      cursor: 'cursor',
+      query: reading(VERSIONS_QUERY, toVersionsQuery),
+      answers: {
+        200: {
+          description: 'The versions.',
+          schema: z.array(versionAnswer),
+          example: [
+            {
+              ...{ version: 2, at: '2030-01-02T09:00:00.000Z', action: 'jobs.update' },
+              actor: { kind: 'user', id: '01893f2e-1111-7b3a-9d4e-5a6b7c8d9e0f', name: 'ada' },
+              changes: [{ field: 'name', before: 'Report', after: 'Weekday report' }],
+            },
+          ],
+        },
+      },
+      handle: async ({ caller, id, query }) => {
+        const { versions, next } = await operations.listVersions(caller, id, query);
+        return {
+          body: versions.map(versionView),
+          list: {
+            hasMore: next !== undefined,
+            next: next === undefined ? undefined : String(next),
+            cursorAt: (index) => String(versions[index]!.auditId),
+          },
+        };
+      },
+    }),
+
+    operation({
+      method: 'GET',
+      path: '/search',
+      access: 'jobs.read',
+      tag: 'search',
+      summary: 'Search by an id or a name',
+      description:
+        'Jobs, runs, workers, users and namespaces, as far as the caller may see them. Ids, the beginnings of keys, and those of the names of recurring jobs are found among everything. Names of jobs that run once, and parts of names, are looked for among the newest 10,000 jobs of each namespace or owner that the caller sees; "partial" says when there are more.',
+      query: reading(SEARCH_QUERY),
+      answers: {
+        200: {
+          description: 'What was found.',
+          schema: searchAnswer,
+          example: {
+            hits: [
+              {
+                ...{ kind: 'job', id: JOB_ID, title: 'Weekday report' },
+                ...{ detail: 'http, key weekday-report', namespace: 'default' },
+              },
+            ],
+            partial: false,
+          },
+        },
+      },
+      handle: async ({ caller, query }) => ({ body: searchView(await operations.search(caller, query.q)) }),
+    }),
+
+    operation({
+      method: 'POST',
+      path: '/runs/bulk',
+      access: ['runs.cancel', 'runs.rerun'],
+      tag: 'runs',
+      summary: 'Cancel many runs, or run them again',
+      description:
+        'Those of a filter, or those named in run_ids; results says what became of each. One request looks at up to 1,000 attempts; "next" of the answer, sent as "cursor", goes on with the rest of a filter. Without a status, cancel means runs that a worker has, with job_id also those that wait, and rerun means failed and timed_out. A filter means a run by its latest attempt alone. With an Idempotency-Key each run is run again once, however often the request is sent.',
+      cursor: 'cursor',
+      headers: IDEMPOTENCY_KEY,
+      body: reading(BULK_RUNS_BODY, toBulkRunsRequest),
+      bodyExamples: {
+        'dry run': { action: 'rerun', filter: { status: 'failed', since: '1h' }, dry_run: true },
+        'by ids': { action: 'cancel', run_ids: [RUN_ID] },
+      },
+      answers: {
+        200: {
+          description: 'What was done, or would be.',
+          schema: bulkRunsAnswer,
+          example: {
+            ...{ action: 'rerun', dry_run: false, matched: 1, changed: 1, unchanged: 0, refused: 0 },
+            run_ids: [RUN_ID],
+            results: [{ run_id: RUN_ID, outcome: 'changed', new_run_id: NEW_RUN_ID, error: null }],
+            next: null,
+          },
+        },
+      },
+      handle: async ({ caller, idempotencyKey, body: { of, ...request } }) => {
+        const named =
+          'selection' in of
+            ? { ...of, selection: { ...of.selection, userId: userNamed(caller, of.selection.userId) } }
+            : of;
+        const report = await operations.bulkRuns(caller, { ...request, of: named, idempotencyKey });
+        return { body: bulkRunsView(request, report) };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,39 @@
+/** The entries of the role matrix for what explains and counts: why, strips, search, versions, statistics, runs in bulk. */
+import type { InjectOptions } from 'fastify';
+import type { Scene } from './role-matrix.fixture.ts';
+import { at, job } from './role-matrix-asks.fixture.ts';
+import { here, type Rule, somewhere } from './role-matrix-rules.fixture.ts';
+
+export interface Entry extends Rule {
+  readonly ask: (scene: Scene) => Promise<Partial<InjectOptions>> | Partial<InjectOptions>;
+}
+
+export const INSIGHT_ENTRIES: Record<string, Entry> = {
+  'GET /jobs/strips': {
+    ask: (scene) => ({ url: `/jobs/strips?ids=${scene.jobId}` }),
+    ...somewhere('runs.read'),
+  },
+  'GET /jobs/{id}/why': { ask: job('/why'), ...here('jobs.read') },
+  'GET /jobs/{id}/versions': { ask: job('/versions'), ...here('jobs.read') },
+  'GET /search': { ask: at('/search?q=cron'), ...somewhere('jobs.read') },
+  'GET /runs/{id}/why': {
+    ask: (scene) => ({ url: `/runs/${scene.finishedRunId}/why` }),
+    ...here('runs.read'),
+  },
+  'POST /runs/bulk to cancel': {
+    ask: at('/runs/bulk', { action: 'cancel', filter: { handler: 'none' } }),
+    ...somewhere('runs.cancel'),
+  },
+  'POST /runs/bulk to rerun': {
+    ask: at('/runs/bulk', { action: 'rerun', filter: { handler: 'none' } }),
+    ...somewhere('runs.rerun'),
+  },
+  'GET /stats': { ask: at('/stats'), ...somewhere('runs.read') },
+  'GET /stats of a job': { ask: (scene) => ({ url: `/stats?job_id=${scene.jobId}` }), ...here('runs.read') },
+  'GET /stats/now': { ask: at('/stats/now'), ...somewhere('runs.read') },
+  'GET /failures': { ask: at('/failures'), ...somewhere('runs.read') },
+  'GET /failures of a job': {
+    ask: (scene) => ({ url: `/failures?job_id=${scene.jobId}` }),
+    ...here('runs.read'),
+  },
+};

@@ -1,0 +1,171 @@
+/** Cancels runs, or runs them again, in bulk: those that are named, or those of a filter. One request does a bounded number. */
+import {
+  type Action,
+  BULK_RUNS_MAX,
+  type BulkRunAction,
+  type Caller,
+  isFinal,
+  type Job,
+  Refusal,
+  type RunId,
+  type RunSelection,
+  type RunStatus,
+  requireMay,
+  sees,
+  visibleTo,
+} from '@carillon/domain';
+import type { ListedRun } from '../storage/run-store.ts';
+import type { OperationPorts } from './operation-ports.ts';
+import { maySearchErrors, momentMs, runOperations } from './runs.ts';
+import { mapInParallel } from './support/in-parallel.ts';
+import { jobNotFound, visibleRun } from './support/visibility.ts';
+
+export interface BulkRunsRequest {
+  readonly action: BulkRunAction;
+  readonly of:
+    | { readonly selection: RunSelection; readonly before?: ListedRun['cursor'] | undefined }
+    | { readonly runIds: readonly RunId[] };
+  readonly dryRun: boolean;
+  /** Of runs that are run again: why, and the key under which each is added once. */
+  readonly reason?: string | null | undefined;
+  readonly idempotencyKey?: string | undefined;
+}
+
+export interface BulkRunResult {
+  readonly runId: RunId;
+  /** unchanged: it was asked to stop before, or was added before under the same key. */
+  readonly outcome: 'changed' | 'unchanged' | 'refused';
+  /** Of a run that is run again. */
+  readonly newRunId?: RunId | undefined;
+  readonly error?: Refusal;
+}
+
+export interface BulkRunsReport {
+  readonly matched: number;
+  readonly changed: number;
+  readonly unchanged: number;
+  readonly refused: number;
+  readonly runIds: readonly RunId[];
+  /** One for each run; in a dry run, only those that cannot be changed. */
+  readonly results: readonly BulkRunResult[];
+  /** More may match before this position. Undefined: all are done. */
+  readonly next: ListedRun['cursor'] | undefined;
+}
+
+const PERMISSION: Record<BulkRunAction, Action> = { cancel: 'runs.cancel', rerun: 'runs.rerun' };
+
+/** Unless the filter names statuses. What waits is listed of one job, or by itself. */
+function defaultStatuses(action: BulkRunAction, { jobId }: RunSelection): readonly RunStatus[] {
+  if (action === 'rerun') return ['FAILED', 'TIMED_OUT'];
+  return jobId === undefined ? ['CLAIMED', 'RUNNING'] : ['QUEUED', 'CLAIMED', 'RUNNING'];
+}
+
+export function bulkRunOperations(ports: OperationPorts) {
+  const { cancelRun, rerunRun } = runOperations(ports);
+
+  return {
+    async bulkRuns(caller: Caller, request: BulkRunsRequest): Promise<BulkRunsReport> {
+      const { action, of, dryRun, reason, idempotencyKey } = request;
+      const permission = PERMISSION[action];
+      requireMay(caller, permission);
+      const { runIds, next } =
+        'runIds' in of
+          ? { runIds: [...new Set(of.runIds)], next: undefined }
+          : await select(ports, caller, { action, ...of });
+      const attempt = async (runId: RunId): Promise<BulkRunResult> => {
+        if (dryRun) {
+          const { latest } = await visibleRun(ports, { caller, runId, action: permission });
+          requireFitting(action, latest);
+          return { runId, outcome: 'unchanged' };
+        }
+        if (action === 'cancel') {
+          const { changed } = await cancelRun(caller, runId);
+          return { runId, outcome: changed ? 'changed' : 'unchanged' };
+        }
+        const again = await rerunRun(caller, runId, { reason, idempotencyKey });
+        return { runId, outcome: again.added ? 'changed' : 'unchanged', newRunId: again.runId };
+      };
+      const results = await mapInParallel(runIds, (runId) => orRefused(runId, attempt));
+      const count = (outcome: BulkRunResult['outcome']) =>
+        results.filter((one) => one.outcome === outcome).length;
+      const unknown = results.filter(({ error }) => error?.code === 'run_not_found').length;
+      return {
+        matched: runIds.length - unknown,
+        changed: count('changed'),
+        unchanged: dryRun ? 0 : count('unchanged'),
+        refused: count('refused'),
+        runIds,
+        results: dryRun ? results.filter(({ outcome }) => outcome === 'refused') : results,
+        next,
+      };
+    },
+  };
+}
+
+/** As the change itself refuses it. */
+function requireFitting(action: BulkRunAction, { runId, status }: { runId: RunId; status: RunStatus }): void {
+  if (action === 'cancel' && isFinal(status))
+    throw new Refusal('run_already_finished', `The run ${runId} has ended already.`);
+  if (action === 'rerun' && !isFinal(status))
+    throw new Refusal('run_not_finished', `The run ${runId} has not ended yet (${status}).`);
+}
+
+/** Refusals are results; faults end the request. */
+async function orRefused(
+  runId: RunId,
+  attempt: (runId: RunId) => Promise<BulkRunResult>,
+): Promise<BulkRunResult> {
+  try {
+    return await attempt(runId);
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status >= 500) throw error;
+    return { runId, outcome: 'refused', error };
+  }
+}
+
+/**
+ * A list has an entry for each attempt. A run is meant by its latest one alone: what failed at first and succeeded then is not run again
+ * because it failed.
+ */
+async function select(
+  ports: OperationPorts,
+  caller: Caller,
+  {
+    action,
+    selection,
+    before,
+  }: { action: BulkRunAction } & Extract<BulkRunsRequest['of'], { selection: object }>,
+): Promise<Pick<BulkRunsReport, 'runIds' | 'next'>> {
+  const { storage, accounts, clock } = ports;
+  const { since, until, ...query } = selection;
+  const job = await requireJob(ports, caller, selection);
+  await accounts.namespaces.requireKnown(caller, query.namespace);
+  const nowMs = clock.now();
+  const permission = PERMISSION[action];
+  const allowed = query.error === undefined ? permission : maySearchErrors(caller, selection, job);
+  const { runs, stoppedAt } = await storage.runs.list({
+    ...query,
+    statuses: query.statuses?.length ? query.statuses : defaultStatuses(action, selection),
+    ...{ visible: visibleTo(caller, allowed), before, limit: BULK_RUNS_MAX + 1, nowMs },
+    ...{ sinceMs: momentMs(since, nowMs), untilMs: momentMs(until, nowMs) },
+  });
+  const listed = runs.slice(0, BULK_RUNS_MAX);
+  const meant = await mapInParallel(listed, async ({ run }) => {
+    if (action === 'cancel') return [run.runId];
+    const [latest] = await storage.runs.attempts(run.runId, nowMs);
+    return latest?.epoch === run.epoch ? [run.runId] : [];
+  });
+  const next = runs.length > BULK_RUNS_MAX ? listed.at(-1)?.cursor : stoppedAt;
+  return { runIds: [...new Set(meant.flat())], next };
+}
+
+async function requireJob(
+  { storage }: OperationPorts,
+  caller: Caller,
+  { jobId }: RunSelection,
+): Promise<Job | undefined> {
+  if (jobId === undefined) return undefined;
+  const job = await storage.jobs.get(jobId);
+  if (!job || !sees(caller, job)) throw jobNotFound(jobId);
+  return job;
+}

@@ -1,0 +1,292 @@
+/**
+ * Why a job or a run does not run yet, or how it ended. What a run waits for is judged by the storage, as everywhere; here it is
+ * completed with who holds the slots, how many stand before it and when it may start, and told in sentences.
+ */
+import {
+  type Caller,
+  fireTime,
+  type Job,
+  type JobId,
+  may,
+  type Reason,
+  type RunId,
+  runsShownTo,
+  type ShownJobStatus,
+  shownStatus,
+  type Why,
+} from '@carillon/domain';
+import type { Standing, StripRun } from '../../storage/insight-store.ts';
+import { type RunView, waitCodeOf } from '../../storage/run-store.ts';
+import type { OperationPorts } from '../operation-ports.ts';
+import { requireVisible, visibleRun } from '../support/visibility.ts';
+import {
+  atLimitReason,
+  cancelledReason,
+  endedReason,
+  failedReasons,
+  interruptedReason,
+  noSchedulerReason,
+  notDueReason,
+  noWorkerReason,
+  pausedReason,
+  retryWaitReason,
+  runningReason,
+  skippedReason,
+  succeededReason,
+  type WorkersOfHandler,
+  workersReason,
+} from './reasons.ts';
+
+const HOLDERS_MAX = 10;
+/** Runs of the job whose durations an estimate is made from. */
+const SAMPLE_RUNS = 20;
+/** Entries of the audit log that are looked at: runs that people ask for have some, too. */
+const ENTRIES_MAX = 100;
+/** A fire is found within a second; later than this, nobody looks for it. */
+const OVERDUE_MS = 10_000;
+
+export function whyOperations(ports: OperationPorts) {
+  const { storage, clock } = ports;
+
+  return {
+    async whyRun(caller: Caller, runId: RunId): Promise<Why> {
+      const { attempts, job } = await visibleRun(ports, { caller, runId, action: 'runs.read' });
+      return explainRun(ports, caller, { job, attempts: runsShownTo(caller, job, attempts) });
+    },
+
+    async whyJob(caller: Caller, jobId: JobId): Promise<Why> {
+      // As getJobStatus: the runs are read first, so that a job that ends in between is told as ended.
+      const latest = await storage.runs.latestOfJob(jobId, clock.now());
+      const activity = await storage.runs.activityOfJob(jobId, clock.now());
+      const read = await storage.jobs.getForChange(jobId);
+      const job = requireVisible(read?.job, { caller, jobId, action: 'jobs.read' });
+      const [shown] = runsShownTo(caller, job, latest ? [latest] : []);
+      const status = shownStatus(job.status, activity);
+      const nominalMs = read!.plannedNominalMs;
+      const plannedMs =
+        nominalMs === undefined ? undefined : fireTime({ schedule: job.schedule, jobId, nominalMs });
+      const facts = { job, status, latest: shown, plannedMs };
+      const own = await explainPlan(ports, facts);
+      if (activity.isRunning && shown) return { ...own, ...(await runningNow(ports, caller, { job, own })) };
+      // What is held back by the pause has no other reason than the pause.
+      if (activity.waitingRuns > 0 && status !== 'PAUSED') {
+        const [first] = await storage.runs.pending(jobId, 1);
+        const attempts = first ? await storage.runs.attempts(first.runId, clock.now()) : [];
+        const waits =
+          attempts.length === 0
+            ? undefined
+            : await explainRun(ports, caller, { job, attempts: runsShownTo(caller, job, attempts) });
+        if (waits?.state === 'waiting') return waits;
+      }
+      return own;
+    },
+  };
+}
+
+async function runningNow(
+  { storage, clock }: OperationPorts,
+  caller: Caller,
+  { job, own }: { job: Job; own: Why },
+): Promise<Pick<Why, 'state' | 'reasons'>> {
+  const runs = await storage.runs.ofJob(job.jobId, { limit: HOLDERS_MAX, resultCharsMax: 0 }, clock.now());
+  const alive = runsShownTo(caller, job, runs).filter(({ status }) => isAlive(status));
+  const paused = own.reasons.filter(({ code }) => code === 'paused' || code === 'cancelled');
+  return { state: 'running', reasons: [...alive.map(runningReason), ...paused] };
+}
+
+const isAlive = (status: RunView['status']) =>
+  status === 'CLAIMED' || status === 'RUNNING' || status === 'CANCELLING';
+
+const NO_START = { position: undefined, estimatedStartMs: undefined };
+
+/** The job, whatever its runs do. */
+async function explainPlan(
+  ports: OperationPorts,
+  {
+    job,
+    status,
+    latest,
+    plannedMs,
+  }: { job: Job; status: ShownJobStatus; latest: RunView | undefined; plannedMs: number | undefined },
+): Promise<Why> {
+  const { jobId } = job;
+  switch (status) {
+    case 'CANCELLED':
+      return {
+        ...{ state: 'cancelled', ...NO_START },
+        reasons: [cancelledReason('job', { id: jobId, sinceMs: job.updatedAtMs })],
+      };
+    case 'PAUSED':
+      return { state: 'paused', reasons: [pausedReason(job, await pausedSince(ports, job))], ...NO_START };
+    case 'FAILED': {
+      const letter = latest && (await ports.storage.runs.deadLetter(latest.runId));
+      const reasons = latest ? failedReasons(latest, letter) : [endedReason(job, latest)];
+      return { state: 'failed', reasons, ...NO_START };
+    }
+    default: {
+      if (plannedMs === undefined) {
+        const reason = endedReason(job, latest);
+        return { state: reason.code === 'succeeded' ? 'succeeded' : 'ended', reasons: [reason], ...NO_START };
+      }
+      const isOverdue = plannedMs < ports.clock.now() - OVERDUE_MS;
+      if (isOverdue && (await isUnscheduled(ports, job)))
+        return { state: 'waiting', reasons: [noSchedulerReason(plannedMs)], ...NO_START };
+      return {
+        ...{ state: 'scheduled', reasons: [notDueReason(plannedMs)] },
+        ...{ position: undefined, estimatedStartMs: plannedMs },
+      };
+    }
+  }
+}
+
+/** When somebody last paused it, as the audit log knows. */
+async function pausedSince({ audit }: OperationPorts, { jobId }: Job): Promise<number | undefined> {
+  const entries = await audit.ofSubject({ subjectId: jobId, limit: ENTRIES_MAX });
+  return entries.find(({ action }) => action === 'jobs.pause')?.atMs;
+}
+
+/** No living server owns the shard of the job. */
+async function isUnscheduled({ storage, clock }: OperationPorts, { shard }: Job): Promise<boolean> {
+  const owner = (await storage.members.shards()).find((one) => one.shard === shard);
+  return owner?.nodeId === undefined || owner.expiresAtMs <= clock.now();
+}
+
+interface Told {
+  /** Undefined when it was deleted. */
+  readonly job: Job | undefined;
+  /** As the caller may see them, the latest first. */
+  readonly attempts: readonly RunView[];
+}
+
+async function explainRun(ports: OperationPorts, caller: Caller, { job, attempts }: Told): Promise<Why> {
+  const [latest, before] = attempts as readonly [RunView, RunView?];
+  switch (latest.status) {
+    case 'QUEUED':
+      if (job) return explainWaiting(ports, caller, { job, latest, before });
+      return { state: 'waiting', reasons: [noWorkerReason('', latest.createdAtMs)], ...NO_START };
+    case 'CLAIMED':
+    case 'RUNNING':
+    case 'CANCELLING':
+      return { state: 'running', reasons: [runningReason(latest)], ...NO_START };
+    case 'SUCCESS':
+      return { state: 'succeeded', reasons: [succeededReason(latest)], ...NO_START };
+    case 'CANCELLED': {
+      const { runId: id, endedAtMs, modifiedAtMs } = latest;
+      const reasons = [cancelledReason('run', { id, sinceMs: endedAtMs ?? modifiedAtMs })];
+      return { state: 'cancelled', reasons, ...NO_START };
+    }
+    case 'SKIPPED':
+      return { state: 'skipped', reasons: [skippedReason(latest)], ...NO_START };
+    case 'RETURNED':
+    case 'LOST': {
+      const letter = await ports.storage.runs.deadLetter(latest.runId);
+      if (letter) return { state: 'failed', reasons: failedReasons(latest, letter), ...NO_START };
+      return { state: 'waiting', reasons: [interruptedReason(latest)], ...NO_START };
+    }
+    default: {
+      const letter = await ports.storage.runs.deadLetter(latest.runId);
+      return { state: 'failed', reasons: failedReasons(latest, letter), ...NO_START };
+    }
+  }
+}
+
+interface WaitingRun {
+  readonly job: Job;
+  readonly latest: RunView;
+  readonly before: RunView | undefined;
+}
+
+async function explainWaiting(
+  ports: OperationPorts,
+  caller: Caller,
+  { job, latest, before }: WaitingRun,
+): Promise<Why> {
+  const { storage, clock } = ports;
+  const { jobId, maxConcurrency } = job;
+  const sinceMs = latest.createdAtMs;
+  const standing = await storage.insight.standing(latest.runId);
+  const ahead = standing?.ahead;
+  const position = ahead === undefined ? undefined : ahead + 1;
+  switch (waitCodeOf(latest.reason)) {
+    case 'paused':
+      return { state: 'paused', reasons: [pausedReason(job, await pausedSince(ports, job))], ...NO_START };
+    case 'not_due': {
+      const untilMs = standing?.fireAtMs ?? clock.now();
+      const reason = before
+        ? retryWaitReason(before, { untilMs, attemptsMax: job.retry.maxRetries + 1 })
+        : notDueReason(untilMs);
+      return { state: 'waiting', reasons: [reason], position: undefined, estimatedStartMs: untilMs };
+    }
+    case 'at_limit': {
+      const holders = await storage.insight.slotHolders(jobId, HOLDERS_MAX);
+      const reasons = [atLimitReason(job, { holders, ahead, sinceMs })];
+      const estimatedStartMs = await estimate(ports, { job, position, atOnce: maxConcurrency });
+      return { state: 'waiting', reasons: [...reasons, ...expiry(standing)], position, estimatedStartMs };
+    }
+    case 'no_worker':
+      return {
+        ...{
+          state: 'waiting',
+          reasons: [noWorkerReason(job.handler, sinceMs), ...expiry(standing)],
+          position,
+        },
+        estimatedStartMs: undefined,
+      };
+    case 'claimable': {
+      if (ahead === undefined && sinceMs < clock.now() - OVERDUE_MS && (await isUnscheduled(ports, job)))
+        return { state: 'waiting', reasons: [noSchedulerReason(sinceMs)], ...NO_START };
+      const workers = await workersOf(ports, job.handler);
+      const isTold = may(caller, 'workers.read');
+      const reason = workersReason(workers, { sinceMs, isTold, ahead, namespace: job.namespace });
+      const isQueued = reason.code === 'slots_busy' || reason.code === 'behind_others';
+      const estimatedStartMs = isQueued
+        ? await estimate(ports, { job, position, atOnce: workers.slots })
+        : undefined;
+      return { state: 'waiting', reasons: [reason, ...expiry(standing)], position, estimatedStartMs };
+    }
+  }
+}
+
+/** That it will be given up, where its job says so. */
+function expiry(standing: Standing | undefined): Reason[] {
+  if (standing?.expiresAtMs === undefined) return [];
+  const { expiresAtMs } = standing;
+  return [
+    {
+      ...notDueReason(expiresAtMs),
+      code: 'start_timeout',
+      text: `It is given up if it has not started by ${new Date(expiresAtMs).toISOString()} (start_timeout_seconds).`,
+    },
+  ];
+}
+
+async function workersOf({ storage }: OperationPorts, handler: string): Promise<WorkersOfHandler> {
+  const [all, held] = await Promise.all([storage.members.workers(), storage.members.leasedRuns()]);
+  const offering = all.filter(({ alive, handlers }) => alive && handlers.includes(handler));
+  const taking = offering.filter(({ draining }) => !draining);
+  const drained = offering.filter(({ draining }) => draining);
+  const sum = (count: (worker: (typeof all)[number]) => number) =>
+    taking.reduce((total, worker) => total + count(worker), 0);
+  return {
+    ...{ handler, taking: taking.length, draining: drained.length, drainingId: drained[0]?.workerId },
+    slots: sum(({ slots }) => slots),
+    busy: sum((worker) => Math.min(worker.slots, (held.get(worker.workerId) ?? 0) + worker.stuck)),
+  };
+}
+
+/** As if all runs took as long as the latest of the job did in the middle, and so many went on at once. A guess, not a promise. */
+async function estimate(
+  { storage, clock }: OperationPorts,
+  { job, position, atOnce }: { job: Job; position: number | undefined; atOnce: number },
+): Promise<number | undefined> {
+  if (position === undefined || atOnce < 1) return undefined;
+  const { jobId } = job;
+  const strips = await storage.insight.strips({ jobIds: [jobId], runs: SAMPLE_RUNS, visible: undefined });
+  const durations = (strips.get(jobId) ?? []).flatMap(durationOf).sort((a, b) => a - b);
+  const middle = durations[Math.floor(durations.length / 2)];
+  return middle === undefined ? undefined : Math.round(clock.now() + (middle * position) / atOnce);
+}
+
+function durationOf({ startedAtMs, endedAtMs }: StripRun): number[] {
+  return startedAtMs === undefined || endedAtMs === undefined ? [] : [Math.max(0, endedAtMs - startedAtMs)];
+}

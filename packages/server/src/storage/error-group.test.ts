@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { errorGroupOf, patternOf } from './error-group.ts';
+
+describe('errors of one group', () => {
+  it.each([
+    ['numbers', 'row 41 of 1,000 is broken', 'row 7 of 12.5 is broken'],
+    [
+      'ids',
+      'no user 0190a1b2-0000-7000-8000-000000000001 here',
+      'no user 4190a1b2-aaaa-7000-8000-00000000000f here',
+    ],
+    ['tokens', 'bad token sk_live_4242abcd9f', 'bad token sk_live_9921ffdd0a'],
+    [
+      'hashes',
+      'commit 3f786850e387550fdab836ed7e6dc881de23001b',
+      'commit 89e6c98d92887913cadf06b2adb97f26cde4849b',
+    ],
+    ['times', 'late since 2026-03-01T02:30:00.123Z', 'late since 2026-03-02 04:00:00+01:00'],
+    ['times of day', 'late since 02:30', 'late since 14:30:15'],
+    ['addresses', 'GET https://a.example/x?y=1 answered 503', 'GET http://10.0.0.1:8080/ answered 502'],
+    ['pointers', 'at 0xdeadbeef', 'at 0x1f'],
+    ['spaces', 'a\n  b', 'a b'],
+  ])('differ only in %s', (_, one, other) => {
+    expect(patternOf(one)).toBe(patternOf(other));
+    expect(errorGroupOf('http', one).fingerprint).toBe(errorGroupOf('http', other).fingerprint);
+  });
+
+  it('have the same words and the same handler', () => {
+    const { fingerprint } = errorGroupOf('http', 'connection refused');
+    expect(fingerprint).toMatch(/^[0-9a-f]{16}$/);
+    expect(errorGroupOf('http', 'connection reset').fingerprint).not.toBe(fingerprint);
+    expect(errorGroupOf('script', 'connection refused').fingerprint).not.toBe(fingerprint);
+  });
+
+  it('are compared by their beginning, and shown by it', () => {
+    const long = 'x y '.repeat(10_000);
+    expect(errorGroupOf('http', long).fingerprint).toBe(errorGroupOf('http', `${long}more`).fingerprint);
+    expect(errorGroupOf('http', long).message.length).toBeLessThanOrEqual(300);
+  });
+
+  it('are found in bounded time, whatever the text', () => {
+    for (const text of ['a-'.repeat(5_000), '1,'.repeat(5_000), 'a1'.repeat(5_000), ':/'.repeat(5_000)])
+      expect(patternOf(text).length).toBeLessThanOrEqual(4_000);
+  });
+});

@@ -1,0 +1,54 @@
+/**
+ * Which errors are alike: those of one handler whose texts differ only in ids, numbers, times and addresses have one fingerprint. What is
+ * compared is bounded, whatever a handler throws.
+ */
+import { createHash } from 'node:crypto';
+import { Cache } from '@carillon/domain';
+
+const COMPARED_CHARS = 1_000;
+/** What is shown of an error of the group. */
+const MESSAGE_CHARS = 300;
+const FINGERPRINT_CHARS = 16;
+
+/** Where the errors of an hour are counted that have no group of their own. */
+export const OTHER_ERRORS = 'other';
+
+/** In this order: an address may hold ids, an id numbers. */
+const VARYING: readonly (readonly [RegExp, string])[] = [
+  [/\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>)\]]+/gi, '<url>'],
+  [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '<id>'],
+  [/\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b/g, '<time>'],
+  [/\b\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?\b/g, '<time>'],
+  [/\b0x[0-9a-f]+\b/gi, '<hex>'],
+  // Long enough that it is no word: with digits and letters, from a hash, a token or an id.
+  [/\b(?=[0-9a-z_-]*\d)(?=[0-9a-z_-]*[a-z])[0-9a-z][0-9a-z_-]{11,}\b/gi, '<id>'],
+  [/\d+(?:[.,]\d+)*/g, '<n>'],
+  [/\s+/g, ' '],
+];
+
+/** The text without what varies from run to run. */
+export function patternOf(error: string): string {
+  let text = error.slice(0, COMPARED_CHARS);
+  for (const [varying, placeholder] of VARYING) text = text.replace(varying, placeholder);
+  return text.trim();
+}
+
+export interface ErrorGroup {
+  readonly fingerprint: string;
+  /** The beginning of one of its errors. */
+  readonly message: string;
+}
+
+/** Runs that fail together mostly fail alike. */
+const groups = new Cache<string, ErrorGroup>({ entriesMax: 2_000 });
+
+export function errorGroupOf(handler: string, error: string): ErrorGroup {
+  const compared = error.slice(0, COMPARED_CHARS);
+  return groups.getOrCompute(`${handler}\n${compared}`, () => ({
+    fingerprint: createHash('sha256')
+      .update(`${handler}\n${patternOf(compared)}`)
+      .digest('hex')
+      .slice(0, FINGERPRINT_CHARS),
+    message: error.slice(0, MESSAGE_CHARS),
+  }));
+}
