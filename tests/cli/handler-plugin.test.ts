@@ -94,5 +94,5 @@ test('a configuration file that just lies there does not get its code run (hazar
   await writeFile(join(folder, 'carillon.config.json'), JSON.stringify({ handlers: ['./code.mjs'] }));
   const server = launchServer({ name: 'server', folder, port: await fixedPort() });
   expect(await server.exitWithin(60_000)).toEqual({ code: 2, signal: null });
-  expect(await server.output()).toContain('names code to run');
+  expect(await server.output()).toContain('only found in the current folder');
 });

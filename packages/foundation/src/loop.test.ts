@@ -117,8 +117,21 @@ describe('a pass that fails', () => {
       await advance(clock.untilNextTimer()!);
     }
     expect(pauses).toEqual([50, 100, 200, 400, 800, 1_000, 1_000, 1_000, 1_000]);
-    expect(warnings).toHaveLength(10);
+    expect(warnings).toHaveLength(1);
     expect(warnings[0]).toMatchObject({ loop: 'test', failures: 1, err: new Error('the database is down') });
+  });
+
+  test('and goes on failing is told once a minute, also where one in between does not fail', async () => {
+    pass = async () => {
+      if (passes % 7 === 0) return 10;
+      throw new Error('the database is down');
+    };
+    loop.start();
+    await turns();
+    const begun = clock.monotonic();
+    while (clock.monotonic() - begun < 150_000) await advance(clock.untilNextTimer()!);
+    expect(passes).toBeGreaterThan(100);
+    expect(warnings).toHaveLength(3);
   });
 
   test('does not end the loop, and success forgets the failures', async () => {

@@ -1,6 +1,6 @@
 /**
- * The heartbeat of every service: runs one pass, waits, runs the next; passes never overlap. A pass that throws is logged
- * and tried again with growing, jittered pauses, so a dead database costs log lines and not a dead service.
+ * The heartbeat of every service: runs one pass, waits, runs the next; passes never overlap. A pass that throws is logged,
+ * once a minute while it goes on, and tried again with growing, jittered pauses, so a dead database costs log lines and not a dead service.
  */
 import type { Clock } from './clock.ts';
 import type { Log } from './log.ts';
@@ -24,6 +24,8 @@ export interface LoopOptions {
 
 const ERROR_BACKOFF_MS_MIN = 50;
 const ERROR_BACKOFF_MS_MAX = 2_000;
+/** What goes on failing is told again after this long: a line for each try, of many loops, would hide everything else. */
+const TOLD_MS = 60_000;
 
 export class Loop implements Service {
   readonly #options: LoopOptions;
@@ -55,8 +57,9 @@ export class Loop implements Service {
   }
 
   async #run(): Promise<void> {
-    const { name, log, random, runOnce, idleMs } = this.#options;
+    const { name, log, random, clock, runOnce, idleMs } = this.#options;
     let failures = 0;
+    let toldAt = Number.NEGATIVE_INFINITY;
     while (!this.#stopping) {
       this.#woken = false;
       let waitMs: number;
@@ -69,7 +72,11 @@ export class Loop implements Service {
         waitMs = backoffMs * (0.5 + random.next() / 2);
         // A wake-up does not shorten the pause after a failure: the reason to wake is still there afterwards.
         this.#woken = false;
-        log.warn({ loop: name, err: error, failures, waitMs }, 'a pass failed; trying again');
+        const facts = { loop: name, err: error, failures, waitMs };
+        if (clock.monotonic() - toldAt >= TOLD_MS) {
+          toldAt = clock.monotonic();
+          log.warn(facts, 'a pass failed; trying again');
+        } else log.debug(facts, 'a pass failed again');
       }
       if (!this.#stopping && !this.#woken) await this.#wait(waitMs);
     }

@@ -1,6 +1,7 @@
 import { MASKED_LENGTH_MIN } from '@carillon/domain';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { PREFIX_BYTES } from './form-automaton.ts';
 import { SecretMask } from './secret-mask.ts';
 
 const SECRET = 'p/ss+w"rd é?1';
@@ -103,6 +104,82 @@ describe('SecretMask', () => {
     );
   });
 });
+
+describe('large secrets', () => {
+  const SIZE_MAX = 4 * 1024 * 1024;
+  /** Each character has another spelling in a URL. */
+  const large = (seed: number) =>
+    Array.from(
+      { length: 65_000 },
+      (_, i) => '{|}^<>[]`'[(Math.imul(i + seed, 2_654_435_761) >>> 16) % 9],
+    ).join('');
+  const lineByLine = Array.from({ length: 5_000 }, (_, i) => `{"${i * 7_919}": \u0001}`).join('\n');
+
+  it.each([
+    ['of one line', Array.from({ length: 15 }, (_, i) => `${i}/!' ${large(i)}`)],
+    ['of many lines', [lineByLine]],
+    ['that are many', Array.from({ length: 1_000 }, (_, i) => `\u0001/é ${i * 7_919}\n`.repeat(4))],
+  ])('%s get a mask of bounded size', (_, secrets) => {
+    expect(SecretMask.of(secrets)!.automaton.bytes).toBeLessThan(SIZE_MAX);
+  });
+
+  it('share one mask between runs', () => {
+    const mask = SecretMask.of([large(1), large(2)]);
+    expect(SecretMask.of([large(2), large(1)])).toBe(mask);
+    expect(SecretMask.of([large(2)])).not.toBe(mask);
+  });
+
+  it.each([
+    ['as it is', (text: string) => text],
+    ['in JSON', (text: string) => JSON.stringify(text).slice(1, -1)],
+    ['in base64', (text: string) => Buffer.from(text).toString('base64').slice(0, -4)],
+  ])('are masked whole, %s, wherever output is cut', (_, formOf) => {
+    const secret = `{"a":"${large(3)}"}`;
+    const text = `before ${formOf(secret)} after`;
+    expect(masked(text, secret)).toMatch(/^before \*\*\*\S{0,4} after$/);
+    const cuts = Array.from({ length: 900 }, (_, i) => i * 97);
+    expect(inPieces(text, cuts, [secret]).join('')).toMatch(/^before \*\*\*\S{0,4} after$/);
+  });
+
+  it('are masked line by line', () => {
+    const [first = '', ...rest] = lineByLine.split('\n');
+    expect(masked(`${first} and ${rest.at(-1)}!`, lineByLine)).toBe('*** and ***!');
+  });
+
+  it('keep back little, however they are written', () => {
+    const stream = SecretMask.of([large(4)])!.stream();
+    const shown = [...Buffer.from(large(4))].map((byte) => stream.push(Uint8Array.of(byte))?.length ?? 0);
+    expect(shown.filter((length) => length > 0)).toEqual(['***'.length]);
+    expect(stream.push(Buffer.from('after'))?.toString()).toBe('after');
+  });
+
+  it('that begin alike are told apart, and what agrees with one for long is masked as far as it does', () => {
+    const begin = `c${'a'.repeat(PREFIX_BYTES)}`;
+    const tail = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 6 });
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(tail, { minLength: 1, maxLength: 6 }),
+        fc.array(tail, { maxLength: 6 }),
+        fc.array(fc.nat(2_000)),
+        (tails, said, cuts) => {
+          const values = tails.map((rest) => `${begin}${rest}`);
+          const text = said.map((rest) => `${begin}${rest}`).join('-');
+          const slowly = said.map((rest) => {
+            const agreed = Math.max(...tails.map((known) => commonLength(known, rest)));
+            return `***${rest.slice(agreed)}`;
+          });
+          expect(inPieces(text, cuts, values).join('')).toBe(slowly.join('-'));
+        },
+      ),
+    );
+  });
+});
+
+function commonLength(a: string, b: string): number {
+  let length = 0;
+  while (length < a.length && a[length] === b[length]) length += 1;
+  return length;
+}
 
 /** Letter by letter: masked is what lies within an occurrence of a secret. */
 function maskedSlowly(text: string, values: readonly string[]): string {

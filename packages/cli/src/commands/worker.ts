@@ -15,6 +15,8 @@ interface Connection {
   readonly url: string;
   readonly keyFile: string | undefined;
   readonly log: WorkerLog;
+  /** What to do whenever a server is connected. */
+  readonly connected: (act: () => unknown) => void;
 }
 
 type MakeHandler = (library: WorkerLibrary, at: Connection) => UnnamedPlugin | Promise<UnnamedPlugin>;
@@ -22,11 +24,15 @@ type MakeHandler = (library: WorkerLibrary, at: Connection) => UnnamedPlugin | P
 const BUILT_IN: Readonly<Record<string, MakeHandler>> = { http: httpHandler, script: scriptHandler };
 
 /** As on a server, no job may call the server itself. */
-function httpHandler(
-  { httpPlugin, gatewayEndpoint, HTTP_DEFAULTS }: WorkerLibrary,
-  { url }: Connection,
-): UnnamedPlugin {
-  const own = [gatewayEndpoint(url)];
+async function httpHandler(
+  { httpPlugin, gatewayEndpoints, HTTP_DEFAULTS }: WorkerLibrary,
+  { url, connected }: Connection,
+): Promise<UnnamedPlugin> {
+  let own = await gatewayEndpoints(url);
+  // Its name may lead elsewhere by now.
+  connected(async () => {
+    own = await gatewayEndpoints(url);
+  });
   return httpPlugin({ ...HTTP_DEFAULTS, own: () => own });
 }
 
@@ -56,11 +62,13 @@ function logTo({ out }: Cli) {
     isAway ||= name === 'StreamBroken';
   };
   const log: WorkerLog = { debug() {}, info() {}, warn: say, error: say, child: () => log };
+  const acts: (() => unknown)[] = [];
   const onConnected = ({ server, workerId }: WorkerConnection) => {
     isAway = false;
+    for (const act of acts) void act();
     out.note(`connected to ${server} as worker ${workerId}`);
   };
-  return { log, onConnected };
+  return { words: { log, onConnected }, connected: (act: () => unknown) => void acts.push(act) };
 }
 
 interface TlsFlags {
@@ -121,7 +129,7 @@ export const worker = command('worker', 'Run jobs on this machine for a server e
     // Loaded here: other commands do not need it.
     const library = await import('@carillon/worker');
     const tls = tlsFiles(files, cli.world);
-    const words = logTo(cli);
+    const { words, connected } = logTo(cli);
     const running = library.createWorker({
       ...words,
       endWhenKeyRefused: true,
@@ -132,7 +140,7 @@ export const worker = command('worker', 'Run jobs on this machine for a server e
     for (const handler of new Set(handlers))
       running.handle(
         handler,
-        await BUILT_IN[handler]!(library, { url, keyFile: tls.keyFile, log: words.log }),
+        await BUILT_IN[handler]!(library, { url, connected, keyFile: tls.keyFile, log: words.log }),
       );
     cli.out.note(`Offers ${handlers.join(', ')} with ${slots} slots to ${url}; Ctrl-C drains it.`);
     await running.run().catch((error: unknown) => {

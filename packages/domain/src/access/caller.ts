@@ -30,6 +30,8 @@ export interface Credential {
   readonly name: string | undefined;
   /** Undefined: it does not expire. */
   readonly expiresAtMs: number | undefined;
+  /** Of a key: the user who made or rotated it, whoever it belongs to. */
+  readonly makerId?: string | undefined;
   /** Of a key: it came with the secret before the last rotation. */
   readonly isPrevious?: boolean;
   /** Of a session that no password can be shown for: when the admin key, a ticket or a provider proved who it is. */

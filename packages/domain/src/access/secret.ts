@@ -21,6 +21,8 @@ export interface Secret {
 /** A list of them is read whole. */
 export const SECRETS_MAX = 1_000;
 export const SECRET_VALUE_BYTES_MAX = 64 * 1024;
+/** Of all secrets that one payload names, each counted once: what a run writes is searched for all of them. */
+export const PAYLOAD_SECRETS_BYTES_MAX = 64 * 1024;
 /** In characters. */
 export const MASKED_LENGTH_MIN = 8;
 const SECRET_NAME = /^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$/;

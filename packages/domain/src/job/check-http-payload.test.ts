@@ -63,6 +63,27 @@ test('what can be called is taken, and other handlers are left alone', () => {
   expect(defineJob({ name: 'job', handler: 'mail', payload: { url: 5 } }, NOW).handler).toBe('mail');
 });
 
+test.each([
+  'http://{{secrets.tok}}/',
+  'https:{{secrets.tok}}/',
+  'http://{{secrets.tok}}.example.org/',
+  'http://example.org{{secrets.tok}}/',
+  'http://user:{{secrets.tok}}@example.org/',
+  'http://{{secrets.tok}}@example.org/{{secrets.tok}}',
+  'http://example.org:80{{secrets.tok}}/',
+])('a secret says nothing of where %s leads', (url) => {
+  expect(refusedField({ url })).toBe('payload.url');
+});
+
+test.each([
+  'http://example.org/{{secrets.tok}}',
+  'http://example.org?key={{secrets.tok}}',
+  'http://user:word@example.org/a#{{secrets.tok}}',
+  'http://example.org/{{!secrets.tok}}',
+])('a secret may stand behind the host, as in %s', (url) => {
+  expect(refusedField({ url })).toBeUndefined();
+});
+
 test('a change is judged by what it changes: a job of old stays editable', () => {
   const old = { ...defineJob({ name: 'job', handler: 'mail' }, NOW), handler: 'http' };
   expect(redefineJob(old, { name: 'renamed' }, NOW).definition.name).toBe('renamed');

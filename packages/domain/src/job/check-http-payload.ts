@@ -5,6 +5,7 @@
 import { refuseValue } from '../errors/refusal.ts';
 import type { JsonObject, JsonValue } from '../ids.ts';
 import { headerRefusal, isCarillonHeader } from './http-headers.ts';
+import { namesSecrets, replaceSecrets } from './secret-references.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -72,8 +73,28 @@ function checkUrl(value: JsonValue | undefined): void {
     refuseValue('payload.url', 'An http job needs payload.url.', 'field_missing');
   }
   const protocol = typeof value === 'string' ? protocolOf(value) : undefined;
-  if (protocol === 'http:' || protocol === 'https:') return;
+  if (protocol === 'http:' || protocol === 'https:') {
+    checkAuthority(value as string);
+    return;
+  }
   refuseValue('payload.url', 'payload.url must be an http or https URL, such as "http://example.org/ping".');
+}
+
+/** Where a call goes is judged now, and must not follow from a value that may change: a secret before the host could hold one, too. */
+function checkAuthority(url: string): void {
+  if (!namesSecrets(url)) return;
+  const authorityWith = (secret: string) => {
+    const filled = replaceSecrets(url, () => secret);
+    if (!URL.canParse(filled)) return undefined;
+    const { host, username, password } = new URL(filled);
+    return JSON.stringify([host, username, password]);
+  };
+  const authority = authorityWith('a');
+  if (authority !== undefined && authority === authorityWith('b')) return;
+  refuseValue(
+    'payload.url',
+    'payload.url may hold secrets in its path and query, and not before: a password belongs into the header Authorization.',
+  );
 }
 
 function protocolOf(url: string): string | undefined {

@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RunOutcome } from '../run/run.ts';
 import { isFinal } from '../run/run.ts';
-import { type AttemptSoFar, CRASHES_MAX, CRASHES_MAX_IN_COMPANY, decideNext } from './decide-next.ts';
+import {
+  type AttemptSoFar,
+  CRASHES_MAX,
+  CRASHES_MAX_IN_COMPANY,
+  decideNext,
+  RETURN_PAUSE_MS_MAX,
+} from './decide-next.ts';
 import { DEFAULT_RETRY, type RetryPolicy } from './retry-policy.ts';
 
 const NOW_MS = Date.UTC(2030, 0, 1);
@@ -163,6 +169,23 @@ describe('an interruption nobody is to blame for', () => {
         expect(next).toEqual({ kind: 'again', atMs: NOW_MS, attempt, crashes });
       }),
     );
+  });
+
+  test('of a run that is given back again and again comes later each time, up to a bound (hazard 22)', () => {
+    const pauses = Array.from({ length: 20 }, (_, returns) => {
+      const soFar = { attempt: 3, crashes: 2, epoch: 5 + returns };
+      const { next } = decide({ kind: 'RETURNED', error: 'no' }, { soFar });
+      expect(next).toMatchObject({ kind: 'again', attempt: 3, crashes: 2 });
+      return next.kind === 'again' ? next.atMs - NOW_MS : undefined;
+    });
+    expect(pauses.slice(0, 4)).toEqual([0, 500, 1_000, 2_000]);
+    expect(pauses.at(-1)).toBe(RETURN_PAUSE_MS_MAX / 2);
+  });
+
+  test('of a run that was given back often is not put off past its deadline', () => {
+    const returned = (deadlineMs: number) =>
+      decide({ kind: 'RETURNED', error: 'no' }, { soFar: { epoch: 9 }, policy: { deadlineMs } }).next;
+    expect(returned(1_000)).toEqual({ kind: 'again', atMs: NOW_MS, attempt: 1, crashes: 0 });
   });
 
   test('of a run whose worker was lost counts as a crash and not as an attempt (hazard 20)', () => {

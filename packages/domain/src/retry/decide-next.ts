@@ -14,6 +14,7 @@ export const CRASHES_MAX = 5;
 export const CRASHES_MAX_IN_COMPANY = 2 * CRASHES_MAX;
 /** They start again one by one, so that the next crash narrows down the cause. */
 const SUSPECT_PAUSE_MS_MAX = 10_000;
+export const RETURN_PAUSE_MS_MAX = 60_000;
 
 export interface AttemptSoFar {
   /** 1 for the first attempt. */
@@ -22,6 +23,8 @@ export interface AttemptSoFar {
   readonly crashes: number;
   /** When the occurrence was due. */
   readonly nominalAtMs: number;
+  /** How often it was handed out, this time among them. Left out: as often as its attempts and crashes say. */
+  readonly epoch?: number;
 }
 
 export interface NextStep {
@@ -60,11 +63,10 @@ export function decideNext(outcome: RunOutcome, context: DecideContext): NextSte
       return { status: 'SUCCESS', error: undefined, next: { kind: 'finish' } };
     case 'CANCELLED':
       return { status: 'CANCELLED', error: outcome.error, next: { kind: 'finish' } };
-    case 'RETURNED':
-      return interrupted(
-        outcome,
-        again({ atMs: nowMs, attempt: soFar.attempt, crashes: soFar.crashes }, context),
-      );
+    case 'RETURNED': {
+      const atMs = withinDeadline(nowMs + returnPauseMs(context), context);
+      return interrupted(outcome, again({ atMs, attempt: soFar.attempt, crashes: soFar.crashes }, context));
+    }
     case 'LOST': {
       const crashes = soFar.crashes + 1;
       const isFirstSuspect = soFar.crashes > (outcome.othersCrashes ?? -1);
@@ -108,6 +110,18 @@ function afterFailure(
 /** None after the first: servers die for many reasons, and hardly ever for a run. */
 function suspectPauseMs(crashes: number, random: number): number {
   return crashes === 1 ? 0 : Math.floor(random * Math.min(1_000 * 2 ** (crashes - 1), SUSPECT_PAUSE_MS_MAX));
+}
+
+/**
+ * None the first time, so that a drain costs no time. A return costs no retry, so whoever gives a run back again and again would be
+ * handed it as often as the database allows.
+ */
+function returnPauseMs({ soFar, random }: DecideContext): number {
+  const { attempt, crashes, epoch = attempt + crashes } = soFar;
+  const returns = Math.max(0, epoch - attempt - crashes);
+  if (returns === 0) return 0;
+  const pauseMs = Math.min(1_000 * 2 ** (returns - 1), RETURN_PAUSE_MS_MAX);
+  return Math.floor((pauseMs * (1 + random)) / 2);
 }
 
 /** A pause of our own making kills nobody: what could not wait that long comes back at once. */

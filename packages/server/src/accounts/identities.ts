@@ -178,7 +178,7 @@ export class Identities {
 }
 
 function knownKey({ key, hash, isPrevious, owner }: FoundKey): KnownKey {
-  const { keyId, name, ownerId, grants, scopes, offers, previous } = key;
+  const { keyId, name, ownerId, makerId, grants, scopes, offers, previous } = key;
   const usable = ownerId === undefined || (owner !== undefined && !owner.disabled);
   const ends = [key.expiresAtMs, isPrevious ? previous?.expiresAtMs : undefined];
   const expiresAtMs = ends.reduce((a, b) => (a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)));
@@ -194,7 +194,7 @@ function knownKey({ key, hash, isPrevious, owner }: FoundKey): KnownKey {
           name,
           userId: owner?.userId,
           userName: owner?.name,
-          credential: { kind: 'key', id: keyId, name, expiresAtMs, isPrevious },
+          credential: { kind: 'key', id: keyId, name, makerId, expiresAtMs, isPrevious },
           grants: owner ? grantsWithin(grants, owner.grants) : grants,
           scopes,
           offers,

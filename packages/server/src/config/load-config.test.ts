@@ -7,7 +7,7 @@ import { ANOTHER_USER, testAsRoot } from '../../../../tests/support/folder-of-an
 import { configSchema } from './config-schema.ts';
 import { loadConfig } from './load-config.ts';
 import { renderConfigReference, renderHelp } from './render-config-reference.ts';
-import { ConfigError, SETTINGS } from './settings.ts';
+import { ConfigError, HARMLESS_SETTINGS, SETTINGS } from './settings.ts';
 
 let cwd: string;
 beforeEach(() => {
@@ -15,10 +15,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(cwd, { recursive: true }));
 
-type Given = { argv?: string[]; env?: Record<string, string>; file?: unknown };
+/** `file` is named by a flag, `found` merely lies in the folder. */
+type Given = { argv?: string[]; env?: Record<string, string>; file?: unknown; found?: unknown };
 
-function load({ argv = [], env = {}, file }: Given) {
-  if (file !== undefined) writeFileSync(join(cwd, 'carillon.config.json'), JSON.stringify(file));
+function load({ argv: flags = [], env = {}, file, found }: Given) {
+  const written = file ?? found;
+  if (written !== undefined) writeFileSync(join(cwd, 'carillon.config.json'), JSON.stringify(written));
+  const argv = file === undefined ? flags : [...flags, '--config', 'carillon.config.json'];
   const loaded = loadConfig({ argv, env, cwd });
   if (loaded.kind !== 'run') throw new Error(`answered ${loaded.kind}`);
   return loaded.config;
@@ -264,8 +267,8 @@ describe('the reference', () => {
     const files = [...page.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, text = '']) => JSON.parse(text));
     const [, flags = ''] = /^npm start -- (.*)$/m.exec(page) ?? [];
     expect(files.length).toBeGreaterThanOrEqual(4);
-    for (const file of files) expect(load({ file }).http).toMatchObject(file.http);
     expect(load({ argv: flags.split(' ') }).http).toMatchObject(files[0].http);
+    for (const file of files) expect(load({ file }).http).toMatchObject(file.http);
     for (const network of NEVER_CALLED) expect(page).toContain(`\`${network}\``);
   });
 
@@ -284,14 +287,38 @@ describe('the reference', () => {
   });
 });
 
+describe('a file that was only found in the current folder', () => {
+  const found = { database_url: 'postgres://db.example.com/jobs' };
+
+  test('does not name the database, whose jobs the server would run (hazard 49)', () => {
+    expect(complaintOf({ found })).toBe(
+      '"database_url" in ./carillon.config.json is not used, since the file was only found in the current folder and may have come with it. Name the file with --config (or CARILLON_CONFIG) if it is yours.',
+    );
+    expect(load({ env: { CARILLON_CONFIG: 'carillon.config.json' } })).toMatchObject(found);
+  });
+
+  test.each(SETTINGS.map(({ key }) => key))('%s is set only if it is harmless', (key) => {
+    const setting = SETTINGS.find((known) => known.key === key)!;
+    const value = setting.path.reduceRight<unknown>(
+      (inner, name) => ({ [name]: inner }),
+      setting.fallback ?? '',
+    );
+    if (HARMLESS_SETTINGS.has(key)) expect(load({ found: value })).toMatchObject(value as object);
+    else expect(complaintOf({ found: value })).toMatch(/ (is not used, since|is not allowed)/);
+  });
+
+  test('what is called harmless is a setting', () => {
+    const keys = SETTINGS.map(({ key }) => key);
+    for (const key of HARMLESS_SETTINGS) expect(keys).toContain(key);
+  });
+});
+
 describe('handlers are code that the server runs', () => {
   const file = { handlers: ['their-handler', { module: './mine.mjs', options: { a: 1 } }] };
 
   test('a file that was found in the current folder does not name them, one that was named does (hazard 49)', () => {
-    expect(complaintOf({ file })).toBe(
-      '"handlers" in ./carillon.config.json names code to run, and the file was found in the current folder: it is not used. Name the file with --config (or CARILLON_CONFIG) if it is yours.',
-    );
-    expect(load({ argv: ['--config', 'carillon.config.json'] }).handlers).toEqual(file.handlers);
+    expect(complaintOf({ found: file })).toMatch(/^"handlers" in \.\/carillon\.config\.json is not used/);
+    expect(load({ file }).handlers).toEqual(file.handlers);
   });
 
   test('flags and variables name them without options', () => {

@@ -7,7 +7,7 @@ import { resolve } from 'node:path';
 import type { z } from 'zod';
 import { type Config, configSchema } from './config-schema.ts';
 import { readFlags } from './read-flags.ts';
-import { ConfigError, SETTINGS, type Setting, unknownName } from './settings.ts';
+import { ConfigError, HARMLESS_SETTINGS, SETTINGS, type Setting, unknownName } from './settings.ts';
 
 export interface ConfigSources {
   /** Without the interpreter and the script. */
@@ -24,9 +24,6 @@ export type LoadedConfig =
 const FILE_NAME = 'carillon.config.json';
 /** Not settings: where the file is, which server commands and workers talk to and how, how the starter is watched, and what our tests say. */
 const OTHER_VARIABLES = /^CARILLON_(CONFIG|URL|KEY|TLS_CA|TLS_CERT|TLS_KEY|PARENT_FD|TEST_.*)$/;
-
-/** Code that the server runs: a file that just lies in the working directory, of a cloned repository say, must not name it. */
-const ONLY_IN_NAMED_FILE = 'handlers';
 
 /** Whoever brings a folder, in a cloned repository, brings the file beside it as well. */
 const NOT_IN_FILE = 'trust_folder';
@@ -92,7 +89,7 @@ function readFile(path: string, { isNamed }: { isNamed: boolean }): Values | und
   throw new ConfigError(`The configuration file ${path} must hold a JSON object.`);
 }
 
-/** One that just lies in the working directory, such as /tmp, may be anybody's: it names the database, for one. */
+/** One that just lies in the working directory, such as /tmp, may be anybody's. */
 function requireTrusted(path: string, uid: number): void {
   if (uid === 0 || uid === (process.geteuid?.() ?? uid)) return;
   throw new ConfigError(
@@ -118,9 +115,9 @@ function walkFile(
       throw new ConfigError(
         `"${key}" in ${path} is not allowed: the file may come with the folder. Use --trust-folder (or CARILLON_TRUST_FOLDER=true).`,
       );
-    if (key === ONLY_IN_NAMED_FILE && !isNamed)
+    if (setting && !isNamed && !HARMLESS_SETTINGS.has(key))
       throw new ConfigError(
-        `"${key}" in ${path} names code to run, and the file was found in the current folder: it is not used. Name the file with --config (or CARILLON_CONFIG) if it is yours.`,
+        `"${key}" in ${path} is not used, since the file was only found in the current folder and may have come with it. Name the file with --config (or CARILLON_CONFIG) if it is yours.`,
       );
     if (setting) set(setting, value, `"${key}" in ${path}`);
     else if (isValues(value) && SETTINGS.some((known) => known.key.startsWith(`${key}.`))) {

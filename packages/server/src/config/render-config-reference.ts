@@ -1,5 +1,5 @@
 /** The settings for people: docs/configuration.md and the text of --help, both written from the schema. */
-import { fallbackText, SETTINGS, type Setting } from './settings.ts';
+import { fallbackText, HARMLESS_SETTINGS, SETTINGS, type Setting } from './settings.ts';
 
 export function renderConfigReference(): string {
   const rows = SETTINGS.map((setting) => {
@@ -31,7 +31,10 @@ export function renderHelp({ command, summary, examples }: Invocation = NPM_STAR
     return [`${setting.flag} ${HINTS[setting.kind]}`.trimEnd(), `${setting.description}${fallback}`];
   });
   lines.push(
-    ['--config <file>', 'Configuration file (JSON). [carillon.config.json, if it is there]'],
+    [
+      '--config <file>',
+      'Configuration file (JSON). [carillon.config.json, if it is there; then with harmless settings only]',
+    ],
     ['--help', 'Show this text.'],
     ['--version', 'Show the version.'],
   );
@@ -68,8 +71,9 @@ Carillon runs without any configuration. What you set is taken, later ones winni
 3. environment variables,
 4. flags.
 
-The file in the working directory is read unasked, when it belongs to you or to root: look at it before you start a server in a cloned
-repository, for it names the database, among others. One of another user has to be named.
+A file that is not named, and only found in the working directory, may have come with a cloned repository or an archive. So it is read only
+when it belongs to you or to root, and may set no more than ${[...HARMLESS_SETTINGS].map((key) => `\`${key}\``).join(', ')}.
+Any other setting in it stops the start: name the file with \`--config\` or \`CARILLON_CONFIG\` if it is yours.
 
 A name that Carillon does not know stops the start with a message, wherever it stands. An empty environment variable counts as
 not set. Lists are written as JSON arrays in the file, and separated by commas elsewhere. What is true or false is a flag without a

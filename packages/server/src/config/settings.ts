@@ -28,6 +28,26 @@ interface Node {
 
 export const SETTINGS: readonly Setting[] = leaves(z.toJSONSchema(configSchema, { io: 'input' }) as Node, []);
 
+/**
+ * All that a file may set which merely lies in the working directory, of a cloned repository say: what can make a server slower or
+ * busier at worst. Nothing that decides what it runs (handlers, scripts, the jobs of another database), whom it lets in, where it reads,
+ * writes or calls, or what it deletes and when. A new setting is not among them until somebody has thought about it.
+ */
+export const HARMLESS_SETTINGS: ReadonlySet<string> = new Set([
+  'port',
+  'log_level',
+  'look_ahead_seconds',
+  'shutdown_grace_seconds',
+  'body_limit_kb',
+  'database.connections_max',
+  'database.connect_timeout_seconds',
+  'database.statement_timeout_seconds',
+  'executor.slots',
+  'connections.total_max',
+  'connections.address_max',
+  'events.listeners_max',
+]);
+
 function leaves(node: Node, path: readonly string[]): Setting[] {
   if (!node.properties) return [settingOf(node, path)];
   return Object.entries(node.properties).flatMap(([name, inner]) => leaves(inner, [...path, name]));

@@ -84,6 +84,22 @@ describe('a payload', () => {
     expect(JSON.stringify([body, patched.body, audit.body])).not.toContain(VALUE);
   });
 
+  test('whose secrets have more than 64 KiB together is refused', async () => {
+    await set('one', 'x'.repeat(40_000));
+    await set('two', 'é'.repeat(12_768));
+    await set('three', 'x');
+    const payload = { a: '{{secrets.one}}{{secrets.one}}', b: '{{secrets.two}}' };
+    expect((await gateway.post('/api/jobs', job(payload))).status).toBe(201);
+    const refused = await gateway.post('/api/jobs', job({ ...payload, c: '{{secrets.three}}' }));
+    expect(refused).toMatchObject({
+      status: 400,
+      body: {
+        field: 'payload',
+        detail: 'The secrets that the payload names have 65537 bytes together, and may have 65536.',
+      },
+    });
+  });
+
   test('with a secret that is not there is refused, wherever it is submitted', async () => {
     await set('token');
     const unknown = {

@@ -4,6 +4,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { MemoryStorage } from '../storage/memory/memory-storage.ts';
 import type { Storage } from '../storage/storage.ts';
 import { HandlerCatalogue } from './handler-catalogue.ts';
+import { HANDLER_MS_MAX } from './schema-time.ts';
 
 let clock: ManualClock;
 let storage: Storage;
@@ -127,4 +128,37 @@ test('hazard 23: schemas of workers that waste time are not used for the rest of
   await expect(servers.checkPayload(job({}, 'honest'))).resolves.toBeUndefined();
   wasted += 60_000;
   await expect(servers.checkPayload(job({}, 'honest'))).rejects.toMatchObject(MISSING);
+});
+
+test('hazard 23: schemas of workers that take long are not used for the rest of the minute, also where they refuse or accept', async () => {
+  const servers = catalogue();
+  await servers.recordSchemas([
+    described({ name: 'slow', origin: 'worker' }),
+    described({ name: 'honest', origin: 'worker' }),
+    described({ name: 'own', origin: 'plugin' }),
+  ]);
+  // The clock of the test stands still while a payload is checked: each look at it takes time instead.
+  const still = clock.monotonic.bind(clock);
+  let [spent, perLook] = [0, 240];
+  clock.monotonic = () => {
+    spent += perLook;
+    return still() + spent;
+  };
+  const slow = job({}, 'slow');
+  const check = await servers.checkFor(['slow', 'honest', 'own']);
+  let refused = 0;
+  for (let i = 0; i < 100; i += 1) {
+    try {
+      check(slow);
+    } catch {
+      refused += 1;
+    }
+  }
+  expect(refused).toBeLessThanOrEqual(Math.ceil(HANDLER_MS_MAX / perLook));
+  expect(refused).toBeGreaterThan(1);
+  expect(logged).toMatchObject([{ handler: 'slow' }]);
+  perLook = 0;
+  for (const other of ['honest', 'own']) expect(() => check(job({}, other))).toThrow('url');
+  spent += 60_000;
+  expect(() => check(slow)).toThrow('url');
 });

@@ -16,7 +16,8 @@ import {
 import type { Clock, Log } from '@carillon/foundation';
 import { HANDLERS_PER_WORKER_MAX, type HandlerStore } from '../storage/handler-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
-import { BOUNDED_MS, compileSchema, type PayloadSchema, SchemaUnusable } from './payload-schema.ts';
+import { compileSchema, type PayloadSchema, SchemaUnusable } from './payload-schema.ts';
+import { SchemaTime } from './schema-time.ts';
 import { scriptCheck } from './script-check.ts';
 
 export interface HandlerCatalogueOptions {
@@ -35,9 +36,6 @@ const KNOWN_MAX = 1_000;
 /** A schema that could not be used is tried again after this long: the machine may have been busy. */
 const COMPILED_MS = 600_000;
 const COMPILED_MAX = 200;
-/** Schemas of remote workers that cost this much within a minute, for nothing, cost no more in it: then none of theirs is used. */
-const WASTED_MS_MAX = 4 * BOUNDED_MS;
-const WASTED_WITHIN_MS = 60_000;
 /** What nobody has offered for this long is forgotten. */
 const FORGET_MS = 30 * 24 * 3_600_000;
 
@@ -50,11 +48,12 @@ export class HandlerCatalogue {
   /** By their text. Null: not usable. */
   readonly #compiled: Cache<string, PayloadSchema | null>;
   readonly #scriptChecks: Cache<string, PayloadCheck>;
-  #wasted = { ms: 0, since: Number.NEGATIVE_INFINITY };
+  readonly #time: SchemaTime;
 
   constructor(options: HandlerCatalogueOptions) {
     this.#options = options;
     const { clock } = options;
+    this.#time = new SchemaTime(clock);
     this.#known = new Cache({ entriesMax: KNOWN_MAX, expiry: { ttlMs: KNOWN_MS, clock } });
     this.#scriptChecks = new Cache({ entriesMax: 1, expiry: { ttlMs: KNOWN_MS, clock } });
     this.#compiled = new Cache({ entriesMax: COMPILED_MAX, expiry: { ttlMs: COMPILED_MS, clock } });
@@ -122,30 +121,44 @@ export class HandlerCatalogue {
     return found;
   }
 
-  #hasWasted(now: number): boolean {
-    if (now - this.#wasted.since >= WASTED_WITHIN_MS) this.#wasted = { ms: 0, since: now };
-    return this.#wasted.ms >= WASTED_MS_MAX;
+  #check(handler: HandlerDescription, payload: string): void {
+    if (handler.origin !== 'worker') {
+      this.#checkBy(handler, payload);
+      return;
+    }
+    const { clock, log } = this.#options;
+    if (this.#time.isSpent(handler.name)) return;
+    const startedAt = clock.monotonic();
+    let wasted = false;
+    try {
+      wasted = !this.#checkBy(handler, payload);
+    } finally {
+      if (this.#time.spend(handler.name, clock.monotonic() - startedAt, { wasted }))
+        log.warn(
+          { handler: handler.name },
+          'schemas of workers take too much time, and are not used for a while',
+        );
+    }
   }
 
-  #check(handler: HandlerDescription, payload: string): void {
-    const { parameters = '', origin, name } = handler;
+  /** False: the schema cannot be used. */
+  #checkBy({ name, origin, parameters = '' }: HandlerDescription, payload: string): boolean {
     const key = `${origin === 'worker'} ${parameters}`;
-    const startedAt = this.#options.clock.monotonic();
-    if (origin === 'worker' && this.#hasWasted(startedAt)) return;
     try {
       const schema = this.#compiled.getOrCompute(key, () =>
         compileSchema(parameters, { trusted: origin !== 'worker' }),
       );
       schema?.check(JSON.parse(payload) as JsonObject);
+      return true;
     } catch (error) {
       if (!(error instanceof SchemaUnusable)) throw error;
       // Its worker reads the payload again, and knows better.
       this.#compiled.set(key, null);
-      this.#wasted.ms += this.#options.clock.monotonic() - startedAt;
       this.#options.log.warn(
         { handler: name, reason: error.message },
         'payloads of a handler are not checked',
       );
+      return false;
     }
   }
 }

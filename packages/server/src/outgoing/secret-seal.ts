@@ -65,6 +65,12 @@ export class SecretSeal {
   }
 }
 
+/** How many bytes a stored text has when it is opened, which takes no key. */
+export function sealedBytes(stored: string): number {
+  if (stored.startsWith(PLAIN)) return Buffer.byteLength(stored) - PLAIN.length;
+  return Buffer.byteLength(stored.slice(stored.lastIndexOf(':') + 1), 'base64') - IV_BYTES - TAG_BYTES;
+}
+
 function opened(bytes: Buffer, owner: string, key: SealKey): string {
   const [iv, tag] = [bytes.subarray(0, IV_BYTES), bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES)];
   const decipher = createDecipheriv(CIPHER, key.bytes, iv, { authTagLength: TAG_BYTES });

@@ -1,6 +1,7 @@
 /** Large results of workers in both shapes, over real streams, in a store of logs. */
-import type { NodeId } from '@carillon/domain';
+import type { JobId, LeaseId, NodeId, RunId } from '@carillon/domain';
 import { RESULT_BYTES_MAX, readStoredResult } from '@carillon/domain';
+import type { HeldRun } from '@carillon/worker';
 import { afterEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
 import type { LogStore } from '../log-store/log-store.ts';
@@ -75,5 +76,41 @@ describe.each(SHAPES)('a worker %s', (shape) => {
     expect(JSON.parse(views[0]!.result!)).toEqual({
       note: 'the result could not be kept: the disk is full',
     });
+  });
+});
+
+describe('what attempts of a run leave', () => {
+  const store = new MemoryLogStore();
+  const results = new StoredResults({ store, nodeId: NODE, bytesMax: 1_000 });
+  const attempt = (runId: RunId, epoch: number): HeldRun => ({
+    ...{ leaseId: newId<LeaseId>(), position: 0, epoch, runId, jobId: newId<JobId>(), claimedAtMs: 0 },
+  });
+  const save = (run: HeldRun, bytes = 1_000) => results.save(run, new Uint8Array(bytes));
+  const lengthOf = async (run: HeldRun) =>
+    (await store.segments(resultKey(run, { day: '1970-01-01' }))).map(({ bytes }) => bytes);
+
+  test('is dropped when the attempt ends without naming it, and kept when it does', async () => {
+    const returned = attempt(newId<RunId>(), 1);
+    await save(returned);
+    expect(await lengthOf(returned)).toEqual([1_000]);
+    await results.settled(returned, { kind: 'RETURNED', error: 'the worker stops' });
+    expect(await lengthOf(returned)).toEqual([]);
+    const named = attempt(newId<RunId>(), 1);
+    await results.settled(named, { kind: 'SUCCESS', result: await save(named) });
+    expect(await lengthOf(named)).toEqual([1_000]);
+  });
+
+  test('has a bound over all of them, in which what was dropped does not count', async () => {
+    const runId = newId<RunId>();
+    for (let epoch = 1; epoch <= 20; epoch += 1) {
+      await save(attempt(runId, epoch));
+      await results.settled(attempt(runId, epoch), { kind: 'RETURNED', error: 'the worker stops' });
+    }
+    for (let epoch = 21; epoch <= 24; epoch += 1) await save(attempt(runId, epoch));
+    // The same again is no more.
+    await save(attempt(runId, 24));
+    await expect(save(attempt(runId, 25), 1)).rejects.toThrow('may leave 4000 bytes of results');
+    expect(await lengthOf(attempt(runId, 25))).toEqual([]);
+    await save(attempt(newId<RunId>(), 1));
   });
 });

@@ -2,7 +2,13 @@
  * Results that are too large for the database, in the store of logs, beside the log of their attempt: written in parts, so that a server holds
  * little of them, and removed with the logs of their day.
  */
-import { type StoredResult, writeStoredResult } from '@carillon/domain';
+import {
+  type RunId,
+  type RunOutcome,
+  readStoredResult,
+  type StoredResult,
+  writeStoredResult,
+} from '@carillon/domain';
 import { type HeldRun, type LargeResults, protocol, type RunChannel } from '@carillon/worker';
 import { dayOf, type LogKey, type LogStore } from '../log-store/log-store.ts';
 
@@ -16,14 +22,31 @@ export interface ResultPart {
 export interface StoredResultsOptions {
   readonly store: LogStore;
   readonly nodeId: string;
+  /** Of one result. */
   readonly bytesMax: number;
+}
+
+/** Results of this length that the attempts of one run may leave here. An attempt that is given back costs no retry, and may come again. */
+const LEFT_PER_RUN_MAX = 4;
+/** Runs whose results are counted; of those before them it is not known any more. */
+const COUNTED_RUNS_MAX = 10_000;
+
+/** What one attempt has written. */
+interface Written {
+  readonly key: LogKey;
+  bytes: number;
+  readonly writing: Set<Promise<void>>;
 }
 
 /** Also in parts, which workers on other machines send. */
 export interface PartedResults extends LargeResults {
   /** From the beginning on. Answers what stands for the result after the last part. */
   savePart(run: HeldRun, part: ResultPart): Promise<string | undefined>;
+  /** The attempt has ended with this outcome: what it left and does not name is dropped. */
+  settled(run: AttemptRef, outcome: RunOutcome): Promise<void>;
 }
+
+type AttemptRef = Pick<HeldRun, 'runId' | 'epoch'>;
 
 /** Keeps what the runs of workers say, wherever they are. */
 export interface HomeChannel extends RunChannel {
@@ -34,6 +57,8 @@ const { RESULT_PART_BYTES_MAX } = protocol;
 
 export class StoredResults implements PartedResults {
   readonly #options: StoredResultsOptions;
+  /** By run and epoch: of attempts whose result is not dropped. */
+  readonly #written = new Map<RunId, Map<number, Written>>();
 
   constructor(options: StoredResultsOptions) {
     this.#options = options;
@@ -60,9 +85,51 @@ export class StoredResults implements PartedResults {
     if (bytes.length === 0 || end > bytesTotal) throw new Error('its parts are not as long as it is');
     // The day of all its parts, whenever they come.
     const day = dayOf(run.claimedAtMs);
-    await store.write(resultKey(run, { day }), { segment: 0, offset }, bytes);
+    await this.#write(run, { day, offset, bytes });
     if (end < bytesTotal) return undefined;
     return writeStoredResult({ bytes: bytesTotal, day, server: store.isShared ? undefined : nodeId });
+  }
+
+  async settled({ runId, epoch }: AttemptRef, outcome: RunOutcome): Promise<void> {
+    const attempts = this.#written.get(runId);
+    const written = attempts?.get(epoch);
+    if (!attempts || !written) return;
+    if ('result' in outcome && readStoredResult(outcome.result) !== undefined) return;
+    attempts.delete(epoch);
+    if (attempts.size === 0) this.#written.delete(runId);
+    await Promise.allSettled(written.writing);
+    await this.#options.store.dropSegment(written.key, 0);
+  }
+
+  async #write(
+    run: HeldRun,
+    { day, offset, bytes }: { day: string; offset: number; bytes: Uint8Array },
+  ): Promise<void> {
+    const { store, bytesMax } = this.#options;
+    const attempts = this.#attemptsOf(run.runId);
+    const end = offset + bytes.length;
+    const key = resultKey(run, { day });
+    const written = attempts.get(run.epoch) ?? { key, bytes: 0, writing: new Set() };
+    const others = [...attempts.values()].reduce((sum, each) => sum + (each === written ? 0 : each.bytes), 0);
+    if (others + Math.max(written.bytes, end) > LEFT_PER_RUN_MAX * bytesMax)
+      throw new Error(`the attempts of one run may leave ${LEFT_PER_RUN_MAX * bytesMax} bytes of results`);
+    attempts.set(run.epoch, written);
+    written.bytes = Math.max(written.bytes, end);
+    const writing = store.write(key, { segment: 0, offset }, bytes);
+    written.writing.add(writing);
+    await writing.finally(() => written.writing.delete(writing));
+  }
+
+  /** The run that wrote last stands last. */
+  #attemptsOf(runId: RunId): Map<number, Written> {
+    const attempts = this.#written.get(runId) ?? new Map<number, Written>();
+    this.#written.delete(runId);
+    this.#written.set(runId, attempts);
+    for (const oldest of this.#written.keys()) {
+      if (this.#written.size <= COUNTED_RUNS_MAX) break;
+      this.#written.delete(oldest);
+    }
+    return attempts;
   }
 }
 

@@ -126,6 +126,24 @@ describe('a run that cannot be given its secrets', () => {
     expect(runs[0]!.failure).toMatchObject({ kind: 'FAILED', error: expect.stringContaining('1 MiB') });
   });
 
+  test('ends where its secrets are too large together, each counted once', async () => {
+    await put('one', 'é'.repeat(20_000));
+    await put('two', 'x'.repeat(25_536));
+    await put('three', 'x');
+    const { runs } = await resolver.resolve(
+      batchOf(
+        named({ a: '{{secrets.one}}{{secrets.two}}{{secrets.one}}' }),
+        named({ a: '{{secrets.one}}{{secrets.two}}{{secrets.three}}' }),
+      ),
+    );
+    expect(runs[0]!.failure).toBeUndefined();
+    expect(runs[1]!.failure).toEqual({
+      kind: 'FAILED',
+      error: 'the secrets of the payload have more than 65536 bytes together',
+      retryable: false,
+    });
+  });
+
   test('is told so by its bytes, of which a character may have several', async () => {
     await put('kanji', '漢'.repeat(20_000));
     const { runs } = await resolver.resolve(

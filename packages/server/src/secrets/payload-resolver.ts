@@ -6,6 +6,7 @@ import {
   type ClaimedBatch,
   type ClaimedRun,
   holdsReferences,
+  PAYLOAD_SECRETS_BYTES_MAX,
   type RunOutcome,
   readSecretNames,
   replaceSecrets,
@@ -84,6 +85,12 @@ function resolved(run: ClaimedRun, values: Values): ClaimedRun {
   // The setting can be put right.
   if (fault instanceof Error) return unstarted(run, { ...failed(fault.message), retryable: true });
   const secrets = used as string[];
+  // They were not too large when the job was made, and have got new values since.
+  if (secrets.reduce((sum, value) => sum + Buffer.byteLength(value), 0) > PAYLOAD_SECRETS_BYTES_MAX)
+    return unstarted(
+      run,
+      failed(`the secrets of the payload have more than ${PAYLOAD_SECRETS_BYTES_MAX} bytes together`),
+    );
   const payload = replaceSecrets(run.payload, (name) => values.get(name) as string | undefined);
   if (Buffer.byteLength(payload) > RESOLVED_BYTES_MAX)
     return unstarted(run, failed('the payload is larger than 1 MiB with its secrets'));

@@ -9,9 +9,11 @@ import {
   MASKED_LENGTH_MIN,
   namesSecrets,
   type Owner,
+  PAYLOAD_SECRETS_BYTES_MAX,
   Refusal,
   readSecretNames,
   refuseSpacedReferences,
+  refuseValue,
   requireMay,
   requireSecretName,
   requireSecretValue,
@@ -22,7 +24,7 @@ import {
 import type { Clock } from '@carillon/foundation';
 import { type KnownNamespaces, namespaceNotFound } from '../accounts/known-namespaces.ts';
 import { auditEntry } from '../audit/audit-log.ts';
-import type { SecretSeal } from '../outgoing/secret-seal.ts';
+import { type SecretSeal, sealedBytes } from '../outgoing/secret-seal.ts';
 import { NamespaceGone } from '../storage/account-store.ts';
 import type { SecretStore, StoredSecret } from '../storage/secret-store.ts';
 import { sealSecret } from './sealed-secret.ts';
@@ -90,7 +92,7 @@ export function secretOperations(parts: SecretParts) {
   };
 }
 
-/** Before a payload is stored: the caller may name the secrets that it names, and all of them are there. */
+/** Before a payload is stored: the caller may name the secrets that it names, all of them are there, and not too large together. */
 export async function requireSecrets(
   { secrets }: { readonly secrets: Pick<SecretStore, 'findSecrets'> },
   caller: Caller,
@@ -102,9 +104,16 @@ export async function requireSecrets(
   if (names.length === 0) return;
   // Secrets are nobody's own: a grant on one's own jobs alone is not enough.
   requireMay(caller, 'secrets.read', { namespace }, 'a payload that names secrets');
-  const found = new Set((await secrets.findSecrets(namespace, names)).map(({ name }) => name));
+  const stored = await secrets.findSecrets(namespace, names);
+  const found = new Set(stored.map(({ name }) => name));
   const missing = names.filter((name) => !found.has(name));
   if (missing.length > 0) throw unknownSecrets(missing, namespace);
+  const bytes = stored.reduce((sum, { value }) => sum + sealedBytes(value), 0);
+  if (bytes > PAYLOAD_SECRETS_BYTES_MAX)
+    refuseValue(
+      'payload',
+      `The secrets that the payload names have ${bytes} bytes together, and may have ${PAYLOAD_SECRETS_BYTES_MAX}.`,
+    );
 }
 
 async function setNext(

@@ -13,8 +13,8 @@ export interface Telemetry {
   /** One call of the storage that takes a batch. */
   batch(kind: 'claim' | 'settle' | 'insert', size: number): void;
   requestAnswered(request: { method: string; route: string; status: number; elapsedMs: number }): void;
-  /** Something was worth a warning or an error; from which loop, if it came from one. */
-  logged(level: 'warn' | 'error', loop: string | undefined): void;
+  /** Something was worth a warning or an error; from which loop, if it came from one. Undefined: a pass of the loop failed again, and was not told. */
+  logged(level: 'warn' | 'error' | undefined, loop: string | undefined): void;
   /** All metrics so far, as text for a collector. */
   report(): Promise<{ readonly contentType: string; readonly text: string }>;
 }

@@ -1,10 +1,12 @@
 /** What a stream of a worker costs the server when the worker says more than it has reason to. */
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { type Caller, SERVER, WORKER_SCOPES } from '@carillon/domain';
-import type { RunChannel } from '@carillon/worker';
+import { protocol as P, type RunChannel } from '@carillon/worker';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
 import { newId } from '../storage/conformance/sample-job.ts';
-import { RawStreams } from './raw-stream.fixture.ts';
+import { type RawStream, RawStreams } from './raw-stream.fixture.ts';
+import { readHello } from './read-hello.ts';
 import { WorkerHomeFixture } from './worker-home.fixture.ts';
 
 const SOON = { withinMs: 60_000 };
@@ -133,6 +135,65 @@ test('a worker that does not read its stream is given nothing more, and its stre
   }, SOON);
 });
 
+describe('a stream ends', () => {
+  const broken = async (stream: RawStream) => {
+    await stream.untilEnded();
+    return stream.goodbye?.reason;
+  };
+
+  test('when a message holds more than a worker has to say', async () => {
+    const stream = await streams.connected();
+    stream.say({ outputs: Array.from({ length: 100_000 }, () => ({})) });
+    await broken(stream);
+    expect(home.warnings).toContain('the stream of a worker failed');
+    const greeting = streams.open();
+    greeting.hello({ heldRuns: Array.from({ length: 100_000 }, () => ({})) });
+    await broken(greeting);
+    expect(greeting.heard.some(({ welcome }) => welcome)).toBe(false);
+  });
+
+  test('when it says too much of leases that it does not hold, in messages of any size', async () => {
+    const [large, small] = [await streams.connected(), await streams.connected()];
+    large.say({ progress: Array.from({ length: 20_000 }, () => ({ leaseId: newId() })) });
+    for (let i = 0; i < 500; i += 1) small.say({ progress: [{ leaseId: newId() }] });
+    for (const stream of [large, small]) expect(await broken(stream)).toContain('not the worker’s');
+  });
+
+  test('not when it speaks for a while of what was taken from it', async () => {
+    const stream = await streams.connected();
+    const leaseId = newId();
+    for (let i = 0; i < 500; i += 1) stream.say({ progress: [{ leaseId }] });
+    stream.say({ beat: { sequence: 7 } });
+    const answered = () => stream.heard.map(({ beatAnswer }) => beatAnswer?.sequence);
+    await eventually(() => expect(answered()).toContain(7), SOON);
+    expect(stream.hasEnded).toBe(false);
+  });
+});
+
+describe('a hello', () => {
+  const hello = (over: MessageInitShape<typeof P.HelloSchema>) =>
+    create(P.SessionRequestSchema, {
+      hello: {
+        ...{ protocol: 1, workerId: newId(), bootId: newId(), session: 1 },
+        offer: { slots: 1, handlers: [{ name: 'quick' }] },
+        ...(over as object),
+      },
+    });
+
+  test('that names one lease many times is read in one pass', () => {
+    const leaseId = newId();
+    const heldRuns = Array.from({ length: 40_000 }, (_, i) => ({ leaseId, positions: [i, i + 1] }));
+    expect(readHello(hello({ heldRuns }), 'key').heldRuns.get(leaseId)?.size).toBe(40_001);
+  });
+
+  test.each([
+    ['entries', Array.from({ length: 40_001 }, () => ({ leaseId: newId() }))],
+    ['runs', [{ leaseId: newId(), positions: Array.from({ length: 100_001 }, () => 0) }]],
+  ])('with too many %s is refused', (_, heldRuns) => {
+    expect(() => readHello(hello({ heldRuns }), 'key')).toThrow('held_runs are at most');
+  });
+});
+
 describe('a key', () => {
   const worker = (namespaces: readonly string[], offers: readonly string[]): Caller => ({
     ...{ kind: 'key', id: 'key-1', name: 'w', userId: undefined, origin: SERVER.origin, offers },
@@ -157,6 +218,27 @@ describe('a key', () => {
       dialAgain: true,
       reason: expect.stringContaining('fewer permissions'),
     });
+  });
+
+  test.each([
+    ['namespace', worker(['a', 'b'], ['quick']), 'for the namespace a'],
+    ['maker', worker(['c'], ['quick']), 'with keys of one person'],
+  ])('shares its place with the other keys of its %s', async (kind, caller, words) => {
+    const makerId = kind === 'maker' ? 'ann' : undefined;
+    streams.address = (await home.listen({ caller, streamsMax: 2, sharedMax: 3 })).address;
+    const key = (id: string): Caller => ({
+      ...{ ...caller, credential: { kind: 'key', id, name: id, makerId, expiresAtMs: undefined } },
+    });
+    const opened = async (now: Caller) => {
+      home.callerNow = now;
+      const stream = streams.open();
+      stream.hello();
+      await eventually(() => expect(stream.heard).not.toEqual([]), SOON);
+      return stream.goodbye?.reason;
+    };
+    for (const id of ['one', 'two', 'three']) expect(await opened(key(id))).toBeUndefined();
+    expect(await opened(key('four'))).toContain(`3 times ${words} already`);
+    expect(await opened(worker(['elsewhere'], ['quick']))).toBeUndefined();
   });
 
   test('has a bounded number of streams, and room again when one has ended', async () => {

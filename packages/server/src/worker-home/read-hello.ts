@@ -39,7 +39,8 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const KEY_CHARACTERS = 8;
 const SLOTS_MAX = 10_000;
 const HANDLERS_MAX = 1_000;
-const HELD_LEASES_MAX = 100_000;
+/** Of a worker with the most slots: one for each run that executes or is not recorded, and as many again. */
+const HELD_LEASES_MAX = 40_000;
 const HELD_RUNS_MAX = 100_000;
 const WORKER_LABELS_MAX = 64;
 const SHOWN_LENGTH_MAX = 200;
@@ -57,9 +58,9 @@ export function readHello(message: P.SessionRequest | undefined, keyId: string):
   if (!offer) throw new HelloRefused('the hello holds no offer');
   const { slots } = offer;
   if (slots < 1 || slots > SLOTS_MAX) throw new HelloRefused(`a worker has from 1 to ${SLOTS_MAX} slots`);
-  const handlers = [...new Set(offer.handlers.map(({ name }) => name))];
-  if (handlers.length === 0 || handlers.length > HANDLERS_MAX)
+  if (offer.handlers.length === 0 || offer.handlers.length > HANDLERS_MAX)
     throw new HelloRefused(`a worker offers from 1 to ${HANDLERS_MAX} handlers`);
+  const handlers = [...new Set(offer.handlers.map(({ name }) => name))];
   if (!handlers.every(isHandlerName)) throw new HelloRefused(HANDLER_NAME_RULE);
   const heldRuns = readHeldRuns(hello);
   return {
@@ -75,26 +76,28 @@ export function readHello(message: P.SessionRequest | undefined, keyId: string):
 }
 
 function readHeldRuns({ heldRuns }: P.Hello): ReadHello['heldRuns'] {
+  const count = heldRuns.reduce((sum, { positions }) => sum + positions.length, 0);
+  if (heldRuns.length > HELD_LEASES_MAX || count > HELD_RUNS_MAX)
+    throw new HelloRefused(`held_runs are at most ${HELD_LEASES_MAX} entries with ${HELD_RUNS_MAX} runs`);
   const named = new Map<string, Set<number>>();
-  let count = 0;
   for (const { leaseId, positions } of heldRuns) {
-    count += positions.length;
-    if (count > HELD_RUNS_MAX) throw new HelloRefused(`held_runs are at most ${HELD_RUNS_MAX} runs`);
-    named.set(leaseId, new Set([...(named.get(leaseId) ?? []), ...positions]));
+    const known = named.get(leaseId) ?? new Set();
+    named.set(leaseId, known);
+    for (const position of positions) known.add(position);
   }
   requireLeases([...named.keys()]);
   return named;
 }
 
 function readShown({ name, language, version }: P.Hello, { labels }: P.Offer): ReadHello['shown'] {
+  if (Object.keys(labels).length > WORKER_LABELS_MAX)
+    throw new HelloRefused(`a worker has at most ${WORKER_LABELS_MAX} labels`);
   const texts = { name, language, version, labels: Object.entries(labels).flat() };
   for (const [field, text] of Object.entries(texts))
     if (![text].flat().every((one) => isOneLine(one, SHOWN_LENGTH_MAX)))
       throw new HelloRefused(
         `the ${field} of a worker must have at most ${SHOWN_LENGTH_MAX} characters${field === 'labels' ? ' each' : ''}, and no control characters`,
       );
-  if (Object.keys(labels).length > WORKER_LABELS_MAX)
-    throw new HelloRefused(`a worker has at most ${WORKER_LABELS_MAX} labels`);
   return {
     ...{ name: name || undefined, language: language || undefined, version: version || undefined },
     labels: { ...labels },

@@ -5,6 +5,7 @@
 import type { ClaimedBatch, JobId, LeaseId, RunId, WorkerId } from '@carillon/domain';
 import type { HeldRun, ReportedRun } from '@carillon/worker';
 import type { LeasedRun, LeaseStore } from '../storage/lease-store.ts';
+import { ProtocolBroken } from './read-hello.ts';
 import { RunMask } from './run-mask.ts';
 
 /** Without payloads: a lease is remembered for as long as its longest run takes. */
@@ -30,6 +31,9 @@ interface KnownLease {
   readonly runs: Map<number, KnownRun>;
 }
 
+/** A lookup in the storage costs as much as so many words. */
+const LOOKUP_COST = 100;
+
 export interface RunRef {
   readonly leaseId: string;
   readonly position: number;
@@ -40,6 +44,10 @@ export class RemoteLeases {
   readonly #leases: Pick<LeaseStore, 'leasedBy'>;
   readonly #workerId: WorkerId;
   readonly #known = new Map<LeaseId, KnownLease>();
+  /** Looked for since the last beat, and not found. */
+  readonly #missing = new Set<string>();
+  /** What was said since the last beat about leases that are not the worker's. */
+  #strange = 0;
 
   constructor({ leases, workerId }: { leases: Pick<LeaseStore, 'leasedBy'>; workerId: WorkerId }) {
     this.#leases = leases;
@@ -66,6 +74,30 @@ export class RemoteLeases {
         ...{ epoch, jobId, runId, isTold: false, hasSpoken: false, secrets },
       });
     this.#known.set(leaseId, { claimedAtMs, isFromEarlier: false, size: runs.length, runs: known });
+  }
+
+  /**
+   * Before what a worker says is heard: finds the leases that it is about. A worker may speak of what was taken from it until it is told,
+   * with the answer to its next beat; whoever goes on beyond the limit costs the server too much.
+   */
+  async hear(about: readonly string[], { strangeMax }: { readonly strangeMax: number }): Promise<void> {
+    const unknown = about.filter((leaseId) => !this.has(leaseId));
+    if (unknown.length === 0) return;
+    const isLookup = unknown.some((leaseId) => !this.#missing.has(leaseId));
+    this.#strange += unknown.length + (isLookup ? LOOKUP_COST : 0);
+    if (this.#strange > strangeMax)
+      throw new ProtocolBroken('too much was said about leases that are not the worker’s');
+    if (!isLookup) return;
+    await this.find(unknown);
+    for (const leaseId of unknown) if (!this.has(leaseId)) this.#missing.add(leaseId);
+    // What was found is not strange; the lookup was one all the same, and is paid for with the next beat.
+    this.#strange -= unknown.filter((leaseId) => this.has(leaseId)).length;
+  }
+
+  /** The worker is told which leases are not its own. */
+  forgetStrange(): void {
+    this.#missing.clear();
+    this.#strange = 0;
   }
 
   /**

@@ -3,6 +3,7 @@
  * as it is kept, and the worker sends no more than the window before it is.
  */
 import { create } from '@bufbuild/protobuf';
+import type { RunOutcome } from '@carillon/domain';
 import type { Clock, Log } from '@carillon/foundation';
 import { type HeldRun, type OutputStream, protocol as P, readProgress } from '@carillon/worker';
 import type { HomeChannel } from '../run-results/stored-results.ts';
@@ -13,6 +14,8 @@ export interface RemoteVoiceOptions {
   readonly channel: HomeChannel;
   readonly leases: RemoteLeases;
   readonly frames: P.FrameQueue<P.SessionResponse>;
+  /** Throws when too many answers wait for the worker. */
+  readonly requireRead: () => void;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -48,6 +51,7 @@ export class RemoteVoice {
 
   /** Resolves when it is under way. */
   async #start(save: () => Promise<void>): Promise<void> {
+    this.#options.requireRead();
     while (this.#saving.size >= SAVING_MAX) await Promise.race(this.#saving);
     const saving = save().then(() => void this.#saving.delete(saving));
     this.#saving.add(saving);
@@ -84,6 +88,14 @@ export class RemoteVoice {
     for (const rest of leases.maskOf(run)?.rest() ?? [])
       void channel.output(run, { ...rest, atMs: clock.now() });
     return channel.close(run);
+  }
+
+  /** Its end is recorded with this outcome. */
+  settled(run: Pick<HeldRun, 'runId' | 'epoch'>, outcome: RunOutcome): void {
+    this.#options.channel.results?.settled(run, outcome).catch((error: unknown) => {
+      // It is removed with the logs of its day.
+      this.#options.log.debug({ err: error }, 'a result that no outcome names could not be dropped');
+    });
   }
 
   #take(bytes: number): void {

@@ -88,7 +88,10 @@ export class RemoteWorker implements LocalWorker {
       reports: { ended: (reports) => options.reports.ended(reports), faultOf: passingFault },
       onAnswered: (report, verdict) => this.#answered(report, verdict),
     });
-    this.#voice = new RemoteVoice({ ...options, leases: this.#leases, frames: this.frames });
+    this.#voice = new RemoteVoice({
+      ...{ ...options, leases: this.#leases, frames: this.frames },
+      requireRead: () => this.#requireRead(),
+    });
     this.#watch = new LeaseWatch({
       ...options,
       clock,
@@ -212,22 +215,28 @@ export class RemoteWorker implements LocalWorker {
   async receive(message: P.SessionRequest): Promise<void> {
     const { ended, started, checkpoints, outputs, progress, resultParts, slotsFreed, capacity } = message;
     if (capacity) this.#takes(capacity);
-    const about = [...ended, ...started, ...checkpoints, ...outputs, ...progress, ...resultParts];
-    if (about.length > 0) await this.#leases.find(about.map(({ leaseId }) => leaseId));
+    const about: string[] = [];
+    for (const each of [ended, started, checkpoints, outputs, progress, resultParts])
+      for (const { leaseId } of each) about.push(leaseId);
+    await this.#leases.hear(about, { strangeMax: UNREAD_MAX + this.#unsettledMax });
     this.#show(started);
     await this.#voice.hear(message);
     for (const each of ended) this.#end(each);
     if (slotsFreed > 0n) this.#free(Number(slotsFreed));
+    this.#requireRead();
+  }
+
+  #requireRead(): void {
     const unread = this.frames.waiting + this.#settledCount;
-    if (unread > UNREAD_MAX + 2 * this.#unsettledMax) {
-      this.frames.clear();
-      throw new ProtocolBroken(`the worker does not read its stream: ${unread} answers wait for it`);
-    }
+    if (unread <= UNREAD_MAX + 2 * this.#unsettledMax) return;
+    this.frames.clear();
+    throw new ProtocolBroken(`the worker does not read its stream: ${unread} answers wait for it`);
   }
 
   /** Which leases to name as unknown in the answer to a beat that named these. */
   async unknownOf(held: readonly string[]): Promise<string[]> {
     await this.#leases.find(held);
+    this.#leases.forgetStrange();
     const unknown = new Set<string>(this.#unknown);
     this.#unknown.clear();
     for (const leaseId of held) if (!this.#leases.has(leaseId)) unknown.add(leaseId);
@@ -265,7 +274,10 @@ export class RemoteWorker implements LocalWorker {
     for (let i = 0; i < length; i += 1) {
       const position = positions[i]!;
       const found = this.#leases.ends({ leaseId, position, epoch: epochs[i]! });
-      if (found === undefined) this.#tell(leaseId as LeaseId, position, 'stale');
+      if (found === undefined) {
+        this.#tell(leaseId as LeaseId, position, 'stale');
+        this.#requireRead();
+      }
       if (found === undefined || found === 'told') continue;
       const { run, hasSpoken } = found;
       const started = startedAtMs[i] === 0n ? undefined : this.#within(startedAtMs[i]!, run.claimedAtMs);
@@ -288,7 +300,8 @@ export class RemoteWorker implements LocalWorker {
     return within(told, { fromMs, nowMs: this.#options.clock.now() });
   }
 
-  #answered({ run }: RunReport, verdict: ReportVerdict | undefined): void {
+  #answered({ run, outcome }: RunReport, verdict: ReportVerdict | undefined): void {
+    if (verdict !== undefined && verdict !== 'stale') this.#voice.settled(run, outcome);
     this.#unsettled = Math.max(0, this.#unsettled - 1);
     this.#leases.settled(run);
     // Without a verdict this server stops: the worker tells the next one.

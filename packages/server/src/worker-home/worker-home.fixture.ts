@@ -106,6 +106,7 @@ export class WorkerHomeFixture {
     caller = SERVER,
     recogniseMs = 30_000,
     streamsMax = 100,
+    sharedMax = 100,
     silentMs = SILENT_MS,
   } = {}): Promise<{ address: string; sessions: WorkerSessions; close: () => Promise<void> }> {
     const sessions = new WorkerSessions({
@@ -120,7 +121,7 @@ export class WorkerHomeFixture {
     closeConnections(app, listener.connections);
     app.addHook('preClose', () => sessions.stop());
     mountRpc(app, {
-      methods: workerMethods(sessions, { eachMax: streamsMax, totalMax: 1_000 }),
+      methods: workerMethods(sessions, { eachMax: streamsMax, sharedMax, totalMax: 1_000 }),
       bodyLimitBytes: 1_024,
       clock,
       log: silentLog,

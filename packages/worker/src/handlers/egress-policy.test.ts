@@ -1,6 +1,12 @@
 import { networkInterfaces } from 'node:os';
 import { describe, expect, test } from 'vitest';
-import { EgressPolicy, type EgressRules, type OwnEndpoint, parseAllowEntry } from './egress-policy.ts';
+import {
+  EgressPolicy,
+  type EgressRules,
+  gatewayEndpoints,
+  type OwnEndpoint,
+  parseAllowEntry,
+} from './egress-policy.ts';
 
 const OPEN: EgressRules = { profile: 'open', allow: [], denyNetworks: [] };
 
@@ -176,6 +182,22 @@ describe("Carillon's own endpoints", () => {
     expect(may('10.0.0.8', {}, { ...at, hostname: 'Carillon.example.' }, gateway('carillon.example'))).toBe(
       false,
     );
+  });
+
+  test('at a URL are not called by the addresses of their name either', async () => {
+    const named = (url: string, address: string) => gatewayEndpoints(url, async () => [{ address }]);
+    const local = await named('http://localhost:7420', '127.0.0.1');
+    expect(may('127.0.0.1', {}, { ...at, hostname: '127.0.0.1' }, local)).toBe(false);
+    expect(may('127.0.0.1', {}, { ...at, hostname: 'other.example' }, local)).toBe(false);
+    for (const { address } of Object.values(networkInterfaces()).flatMap((list) => list ?? []))
+      expect(may(address, {}, at, local)).toBe(false);
+    expect(may('10.0.0.7', {}, at, await named('http://carillon.example:7420', '10.0.0.7'))).toBe(false);
+    // Behind a proxy there may be others.
+    const proxied = await named('https://carillon.example', '10.0.0.7');
+    const by = (hostname: string) => may('10.0.0.7', {}, { ...at, port: 443, hostname }, proxied);
+    expect([by('carillon.example'), by('10.0.0.7'), by('other.example')]).toEqual([false, false, true]);
+    const unknown = await gatewayEndpoints('http://carillon.example', () => Promise.reject(new Error('no')));
+    expect(unknown).toEqual([expect.objectContaining({ host: 'carillon.example', port: 80 })]);
   });
 
   test('are opened by an address with a port in the allow list, and not by a name', () => {

@@ -5,6 +5,7 @@
  * In this order: networks that the operator denies; what the allow list opens by address; Carillon's own endpoints and the
  * networks that no job has business in; what the allow list opens by name; then the profile decides.
  */
+import { lookup } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
 import { contains, formsOf, type IpBytes, type IpNetwork, parseAddress, parseNetwork } from './ip-network.ts';
 import { METADATA_HOSTS, NEVER_CALLED, NOT_PUBLIC, PUBLIC_V6 } from './special-networks.ts';
@@ -26,16 +27,46 @@ export interface OwnEndpoint {
   readonly port: number;
   /** A gateway answers these paths to anybody; a job may ask for them too. */
   readonly openPaths?: readonly string[];
+  /** A proxy may serve other hosts at this address: it is refused only where it is written in the URL, and not where a name leads to it. */
+  readonly mayBeShared?: boolean;
 }
 
 /** What a gateway answers to anybody. */
 export const OPEN_PATHS = ['/health/live', '/health/ready'] as const;
 
 /** The gateway at this URL, by its name alone: a proxy in front of it serves other hosts at the same address. */
-export function gatewayEndpoint(url: string): Required<OwnEndpoint> {
+export function gatewayEndpoint(url: string): OwnEndpoint {
   const { hostname, port, protocol } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, '');
   return { host, port: Number(port) || (protocol === 'https:' ? 443 : 80), openPaths: OPEN_PATHS };
+}
+
+/**
+ * The gateway at this URL by its name and by every address that the name has. At the ports of proxies an address may be shared with
+ * other hosts, unless it is of this machine.
+ */
+export async function gatewayEndpoints(
+  url: string,
+  resolve: (host: string) => Promise<readonly { address: string }[]> = (host) => lookup(host, { all: true }),
+): Promise<OwnEndpoint[]> {
+  const gateway = gatewayEndpoint(url);
+  const found = parseAddress(gateway.host)
+    ? [{ address: gateway.host }]
+    : await resolve(gateway.host).catch(() => []);
+  const addresses = found.map(({ address }): OwnEndpoint => {
+    // It may listen at every address of the machine.
+    if (isHere(address)) return { ...gateway, host: EVERY_ADDRESS };
+    return { ...gateway, host: address, mayBeShared: PROXY_PORTS.has(gateway.port) };
+  });
+  return [gateway, ...addresses];
+}
+
+const EVERY_ADDRESS = '0.0.0.0';
+const PROXY_PORTS: ReadonlySet<number> = new Set([80, 443]);
+
+function isHere(address: string): boolean {
+  const parsed = parseAddress(address);
+  return parsed !== undefined && (isIn(LOOPBACK, parsed) || isOfThisMachine(parsed));
 }
 
 export interface Destination {
@@ -134,10 +165,11 @@ function isEndpoint(
   if (endpoint.port !== to.port) return false;
   const address = parseAddress(endpoint.host);
   if (!address) return normalName(endpoint.host) === to.name;
-  const isHere = (form: IpBytes) =>
+  if (endpoint.mayBeShared && !parseAddress(to.name)) return false;
+  const isReachedHere = (form: IpBytes) =>
     (isIn(LOOPBACK, address) && isIn(LOOPBACK, form)) ||
     (isIn(UNSPECIFIED, address) && isOfThisMachine(form));
-  return to.forms.some((form) => sameAddress(form, address) || isHere(form));
+  return to.forms.some((form) => sameAddress(form, address) || isReachedHere(form));
 }
 
 function isIn(networks: readonly IpNetwork[], address: IpBytes): boolean {

@@ -22,6 +22,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type ClientCertificates, requireClientCertificate } from '../listener/client-certificate.ts';
 import { keepStreamOpen } from '../listener/http2-side.ts';
 import { answerRpcErrors, stoppingError } from './answer-rpc-errors.ts';
+import { type LimitItemsOptions, limitItems } from './limit-items.ts';
 import { type CallOfMessage, readWithinCall } from './read-within-call.ts';
 import type { RpcHost, RpcMethod } from './rpc-method.ts';
 
@@ -70,10 +71,10 @@ export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
     },
     keepOpen: (context) => keepStreamOpen(requestOf(context).raw as { stream?: object }),
   };
-  const protocolsOf = (readMaxBytes: number) =>
+  const protocolsOf = (readMaxBytes: number, acceptCompression = [compressionGzip, compressionBrotli]) =>
     readWithinCall({
       errorOf,
-      acceptCompression: [compressionGzip, compressionBrotli],
+      acceptCompression,
       readMaxBytes,
       jsonOptions: { ignoreUnknownFields: false },
       requestGate: async (context) => {
@@ -86,12 +87,17 @@ export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
       },
     });
   const protocols = protocolsOf(bodyLimitBytes);
-  const handlers = methods.map((method) =>
-    createUniversalMethodHandler(
-      method.implement(host),
-      method.readMaxBytes === undefined ? protocols : protocolsOf(method.readMaxBytes),
-    ),
-  );
+  const handlers = methods.map((method) => {
+    const { readMaxBytes = bodyLimitBytes, itemLimits: limits } = method;
+    if (!limits && readMaxBytes === bodyLimitBytes)
+      return createUniversalMethodHandler(method.implement(host), protocols);
+    // What is compressed could not be looked at before it is read.
+    const own = protocolsOf(readMaxBytes, limits && []);
+    const handler = createUniversalMethodHandler(method.implement(host), own);
+    return limits
+      ? withItemLimits(handler, { input: method.method.input, limits, bytesMax: readMaxBytes })
+      : handler;
+  });
 
   app.register((scope, _options, done) => {
     // Messages are read by the protocol they are in, as they arrive.
@@ -103,6 +109,19 @@ export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
     }
     done();
   });
+}
+
+function withItemLimits(
+  handler: UniversalHandler,
+  options: Omit<LimitItemsOptions, 'contentType'>,
+): UniversalHandler {
+  const limited = (call: Parameters<UniversalHandler>[0]) => {
+    // A stream, and not JSON that was read before.
+    const body = call.body as AsyncIterable<Uint8Array>;
+    const contentType = call.header.get('content-type') ?? '';
+    return handler({ ...call, body: limitItems(body, { ...options, contentType }) });
+  };
+  return Object.assign(limited, handler);
 }
 
 /** Over HTTP/2 the caller learns why, as "resource exhausted"; HTTP/1.1 has no words for it. */

@@ -17,6 +17,7 @@ import type { Clock } from '@carillon/foundation';
 import { createMethodImplSpec, type HandlerContext, type MethodImplSpec } from '@connectrpc/connect';
 import type { Access } from '../api/operation.ts';
 import { STALLED_MS_MAX } from '../events/rights-check.ts';
+import type { ItemLimits } from './count-items.ts';
 
 export interface RpcCall<Request> {
   readonly request: Request;
@@ -51,6 +52,8 @@ export interface RpcMethod {
   readonly access: Access;
   /** What one message may hold. Left out: as much as a body of REST. */
   readonly readMaxBytes?: number;
+  /** Of a stream: how many things one message may hold. It must not be compressed then. */
+  readonly itemLimits?: ItemLimits;
   /** What the protocols serve. */
   implement(host: RpcHost): MethodImplSpec;
 }

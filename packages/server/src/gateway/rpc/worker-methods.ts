@@ -9,17 +9,22 @@ import { createMethodImplSpec, type HandlerContext } from '@connectrpc/connect';
 import { goodbyeFrame } from '../../worker-home/goodbye.ts';
 import type { WorkerRights, WorkerSessions } from '../../worker-home/worker-sessions.ts';
 import type { RpcHost, RpcMethod } from './rpc-method.ts';
-import { StreamLimit } from './stream-limit.ts';
+import { StreamLimit, type StreamShare } from './stream-limit.ts';
 
 const ACCESS = 'workers.connect';
-/** A fleet of hundreds shares one key; every stream beats, and one key must not take the place of all others. */
-const STREAMS_MAX = { eachMax: 500, totalMax: 2_000 };
+/**
+ * A fleet of hundreds shares one key; every stream beats, and neither one key must take the place of all others, nor all keys that one
+ * person has made or of one namespace, whose administrators make as many as they like.
+ */
+const STREAMS_MAX = { eachMax: 500, sharedMax: 800, totalMax: 2_000 };
+/** Twice what a worker with the most slots has to say at once, of every run that it holds. */
+const FRAME_LIMITS = { items: 50_000, numbers: 400_000 };
 /** There may be room by then, here or at another server. */
 const FULL_PAUSE_MS = 10_000;
 
 export function workerMethods(
   workers: Pick<WorkerSessions, 'serve'>,
-  { eachMax, totalMax } = STREAMS_MAX,
+  { eachMax, sharedMax, totalMax } = STREAMS_MAX,
 ): RpcMethod[] {
   const limit = new StreamLimit({ what: 'Workers are connected', eachMax, totalMax });
   const method = protocol.WorkerService.method.session as DescMethodBiDiStreaming;
@@ -28,12 +33,14 @@ export function workerMethods(
       method,
       access: ACCESS,
       readMaxBytes: protocol.FRAME_BYTES_MAX,
+      itemLimits: FRAME_LIMITS,
       implement: (host) =>
         createMethodImplSpec(method, async function* (requests, context) {
           let leave: (() => void) | undefined;
           try {
             const call = sessionCall(host, context, requests as AsyncIterable<protocol.SessionRequest>);
-            const joined = join(limit, call.keyId);
+            const shares = sharesOf(host.callerOf(context), sharedMax);
+            const joined = join(limit, call.keyId, shares);
             if (typeof joined === 'string')
               return yield goodbyeFrame({ reason: joined, dialAgain: true, afterMs: FULL_PAUSE_MS });
             leave = joined;
@@ -49,13 +56,25 @@ export function workerMethods(
 }
 
 /** Answers how to leave, or why there is no room. */
-function join(limit: StreamLimit, keyId: string): (() => void) | string {
+function join(limit: StreamLimit, keyId: string, shares: readonly StreamShare[]): (() => void) | string {
   try {
-    return limit.join(keyId);
+    return limit.join(keyId, shares);
   } catch (error) {
     if (error instanceof Refusal) return error.message;
     throw error;
   }
+}
+
+/** A key of all namespaces is given by those who run the installation, and counts for none. */
+function sharesOf(caller: Caller, max: number): StreamShare[] {
+  const maker = caller.credential?.makerId ?? caller.userId;
+  const namespaces = workerNamespaces(caller);
+  return [
+    ...(maker === undefined ? [] : [{ of: `user ${maker}`, max, words: 'with keys of one person' }]),
+    ...(namespaces === 'all' ? [] : namespaces).map((namespace) => ({
+      ...{ of: `namespace ${namespace}`, max, words: `for the namespace ${namespace}` },
+    })),
+  ];
 }
 
 function rightsOf(caller: Caller): WorkerRights {

@@ -5,7 +5,11 @@ import type { Telemetry } from '../telemetry.ts';
 export function countedLog(log: Log, telemetry: Pick<Telemetry, 'logged'>): Log {
   const loopOf = (facts: object) => ('loop' in facts ? String(facts.loop) : undefined);
   return {
-    debug: (facts, message) => log.debug(facts, message),
+    debug: (facts, message) => {
+      // A pass that fails again and again is told once a minute, and counted each time.
+      if ('loop' in facts) telemetry.logged(undefined, loopOf(facts));
+      log.debug(facts, message);
+    },
     info: (facts, message) => log.info(facts, message),
     warn: (facts, message) => {
       telemetry.logged('warn', loopOf(facts));

@@ -169,13 +169,14 @@ describe('the metrics', () => {
     telemetry.requestAnswered({ method: 'GET', route: '/api/jobs', status: 200, elapsedMs: 3 });
     const log = countedLog(silentLog, telemetry);
     log.warn({ loop: 'scheduler' }, 'a pass failed');
+    log.debug({ loop: 'scheduler' }, 'a pass failed again');
     log.child({}).error({}, 'worse');
     expect(await linesOf()).toEqual(
       expect.arrayContaining([
         'carillon_http_request_duration_seconds_bucket{le="0.005",method="GET",route="/api/jobs",status="200"} 1',
         'carillon_log_messages_total{level="warn"} 1',
         'carillon_log_messages_total{level="error"} 1',
-        'carillon_loop_failures_total{loop="scheduler"} 1',
+        'carillon_loop_failures_total{loop="scheduler"} 2',
       ]),
     );
   });

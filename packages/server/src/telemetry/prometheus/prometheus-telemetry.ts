@@ -119,8 +119,8 @@ export class PrometheusTelemetry implements Telemetry {
     this.#requests.observe({ method, route, status: String(status) }, elapsedMs / 1_000);
   }
 
-  logged(level: 'warn' | 'error', loop: string | undefined): void {
-    this.#logged.inc({ level });
+  logged(level: 'warn' | 'error' | undefined, loop: string | undefined): void {
+    if (level !== undefined) this.#logged.inc({ level });
     if (loop !== undefined) this.#failedPasses.inc({ loop });
   }
 
