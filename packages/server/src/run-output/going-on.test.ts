@@ -182,7 +182,8 @@ describe('after a server was killed', () => {
     aheadMs += 60_000;
     await serve().closeLeft((await recorded(run))[0]!);
     const logs = new RunLogs({ records: stage.storage.runLogs, store, nodeId: NODES[0]! });
-    const lines = await Array.fromAsync(logs.lines((await recorded(run))[0]!));
+    const lines: { text: string; atMs: number }[] = [];
+    for await (const line of logs.lines((await recorded(run))[0]!)) lines.push(line);
     expect(lines.map(({ text }) => text)).toEqual(['one', 'two', MARK]);
     expect(lines[2]!.atMs).toBe(lines[1]!.atMs);
   });
