@@ -3,11 +3,18 @@
 import argparse
 import asyncio
 import os
+import re
 import signal
 import socket
 import sys
 
 from handlers import HANDLERS
+
+# Else gRPC writes lines of its own about every connection that fails, beside what this worker says.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+
+
+HOST = r"(?:\[[^]]+\]|[^:/]+)"
 
 
 def parse_arguments():
@@ -36,9 +43,25 @@ def parse_arguments():
         parser.error("--tls-cert and --tls-key are given together")
     if arguments.slots < 1:
         parser.error("--slots must be at least 1")
+    wrong = next((url for url in arguments.url or () if address_of(url) is None), None)
+    if wrong is not None:
+        host = host_of(wrong) if re.fullmatch(HOST, host_of(wrong)) else "127.0.0.1"
+        parser.error(f"--url {wrong}: host:port wanted, such as {host}:7420")
     if any("=" not in label for label in arguments.label):
         parser.error("a label is written NAME=VALUE")
     return arguments
+
+
+def address_of(url):
+    """host:port. None: it names no port; https:// alone has one by itself."""
+    is_secure, host = url.startswith("https://"), host_of(url)
+    if re.fullmatch(rf"{HOST}:\d+", host):
+        return host
+    return f"{host}:443" if is_secure and re.fullmatch(HOST, host) else None
+
+
+def host_of(url):
+    return url.split("://")[-1].rstrip("/")
 
 
 def names_of(arguments):
@@ -69,7 +92,7 @@ async def work(arguments):
         print(f"{error.filename} cannot be read: {error.strerror}", file=sys.stderr)
         return 1
     options = Options(
-        servers=tuple(url.split("://")[-1].rstrip("/") for url in urls),
+        servers=tuple(address_of(url) for url in urls),
         key=arguments.key,
         slots=arguments.slots,
         name=arguments.name,

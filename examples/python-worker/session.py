@@ -39,11 +39,17 @@ HINTS = (
     ("CERTIFICATE_VERIFY_FAILED", "--tls-ca names the authority that signed the certificate of the server"),
     ("WRONG_VERSION_NUMBER", "the server does not speak TLS: give no --tls-ca, and no https:// in --url"),
     ("Socket closed", "a server with TLS is dialled by https:// in --url, or with --tls-ca"),
+    (
+        "Connection refused",
+        "nothing listens there: check the port, and that the server was started with --host, without which other machines do not reach it",
+    ),
 )
 
 
-def hint_of(details):
-    return next((f" ({hint})" for words, hint in HINTS if words in (details or "")), "")
+def problem_text(code, details):
+    """What to do comes first, where it is known: what the library says is long."""
+    said = f"{code.name}: {details}"
+    return next((f"{hint} ({said})" for words, hint in HINTS if words in (details or "")), said)
 
 
 class Refused(Exception):
@@ -175,7 +181,7 @@ class Worker:
             except OSError as error:
                 self._say(f"{error.filename} cannot be read: {error.strerror}")
             except grpc.aio.AioRpcError as error:
-                self._say(f"{address}: {error.code().name}: {error.details()}{hint_of(error.details())}")
+                self._say(f"{address}: {problem_text(error.code(), error.details())}")
                 if error.code() in REFUSALS:
                     if not was_welcome:
                         raise Refused(error.details()) from error

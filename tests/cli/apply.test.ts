@@ -126,6 +126,16 @@ describe('apply', () => {
     expect((await run(['apply', '-f', 'no-set.yaml', '--prune', '--yes'])).stderr).toContain('--set');
   });
 
+  test('files that were applied with a set say so when it is left out', async () => {
+    await write('shop.yaml', 'namespace: git\njobs:\n  - key: shop\n    interval: 1h\n');
+    expect((await run(['apply', '-f', 'shop.yaml', '--set', 'shop'])).stderr).not.toContain('Applied before');
+    const hint = expect.stringContaining('Applied before with --set shop');
+    expect(await run(['diff', '-f', 'shop.yaml'])).toMatchObject({ code: 1, stderr: hint });
+    expect(await run(['apply', '-f', 'shop.yaml', '--dry-run'])).toMatchObject({ code: 0, stderr: hint });
+    const { code, stderr } = await run(['diff', '-f', 'shop.yaml', '--set', 'shop']);
+    expect([code, stderr]).toEqual([0, expect.not.stringContaining('Applied before')]);
+  });
+
   test('two commands at the same moment make each job once', async () => {
     const jobs = Array.from({ length: 20 }, (_, i) => `  - key: same-${i}\n    interval: 1h\n`).join('');
     await write('many.yaml', `namespace: other\njobs:\n${jobs}`);

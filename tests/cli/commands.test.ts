@@ -135,8 +135,12 @@ describe('jobs', () => {
     expect(await ok(['jobs', 'run', id, '--wait'])).toContain('SUCCESS');
     expect(await ok(['runs', 'list', id])).toContain('SUCCESS');
     expect(await ok(['jobs', 'upcoming', '--within', '1d', '-n', '0'])).toContain('nightly');
-    await ok(['jobs', 'cancel', id, '--yes']);
+    expect(await ok(['jobs', 'resume', id])).toBe(`${id} was not paused\n`);
+    expect(await ok(['jobs', 'show', id])).toMatch(/^status +scheduled$/m);
+    expect(await ok(['jobs', 'list', '--status', 'pending'])).toMatch(/nightly +scheduled/);
+    expect(await ok(['jobs', 'cancel', id, '--yes'])).toBe(`Cancelled ${id}\n`);
     expect(await json(['jobs', 'show', id])).toMatchObject({ status: 'CANCELLED' });
+    expect(await ok(['jobs', 'cancel', id, '--yes'])).toBe(`${id} was cancelled already\n`);
   });
 
   test('of several ids each gets its own answer', async () => {
@@ -254,7 +258,7 @@ describe('following', () => {
   test('a watched job is left alone by Ctrl-C', async () => {
     const id = await createJob('watched', '--http', alive, '--every', '1d');
     const watching = launchCarillon(['jobs', 'show', id, '--watch'], { cwd: one.folder });
-    await eventually(() => expect(watching.said.stdout).toContain('pending'), SOON);
+    await eventually(() => expect(watching.said.stdout).toContain('scheduled'), SOON);
     watching.signal('SIGINT');
     expect((await watching.ended).code).toBe(130);
     expect(await json(['jobs', 'show', id])).toMatchObject({ status: 'SCHEDULED' });
@@ -288,7 +292,13 @@ describe('how it answers', () => {
     ['what is not there', ['jobs', 'show', NOBODY], 3, /carillon jobs list/],
     ['a key for nobody knows whom', ['jobs', 'list', '--key', 'ck_no'], 2, /--url http/],
     ['nobody there', ['jobs', 'list', '--url', 'http://127.0.0.1:1'], 5, /cannot be reached/],
-    ['a refusal', ['jobs', 'create', 'x', '--cron', 'x'], 1, /cron_expression \(--cron\): .*\n.*5 fields/],
+    ['nothing to run', ['jobs', 'create', 'x'], 2, /Say what it runs: --http, --script or --handler/],
+    [
+      'a value that the server refuses',
+      ['jobs', 'create', 'x', '--http', 'http://127.0.0.1:1/', '--cron', 'x'],
+      2,
+      /cron_expression \(--cron\): .*\n.*5 fields/,
+    ],
   ])('%s has an exit code of its own, and says what to do', async (_, args, exitCode, words) => {
     const { code, stderr, stdout } = await run(args);
     expect(code, stderr).toBe(exitCode);

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { eventually } from '../support/eventually.ts';
 import { commandsIn } from './commands-in.ts';
 import { type OneServer, startOneServer } from './one-server.ts';
+import { launchCarillon } from './run-carillon.ts';
 
 const SOON = { withinMs: 60_000 };
 /** Each command is a process that starts. */
@@ -111,7 +112,10 @@ describe('a run', () => {
   test('is called by the key or name of its job: the latest one', MANY_COMMANDS, async () => {
     await daily('Poll the orders', '--job-key', 'poll');
     const { code, stderr } = await run(['runs', 'show', 'poll']);
-    expect([code, stderr]).toEqual([3, expect.stringContaining('no job that has run')]);
+    expect([code, stderr]).toEqual([
+      3,
+      expect.stringMatching(/Poll the orders has not run yet; next at \d{4}-\d\d-\d\d /),
+    ]);
     await ok(['jobs', 'run', 'poll', '--wait']);
     const { run_id: latest } = await ended<{ run_id: string }>(['jobs', 'run', 'poll']);
     expect(await json(['runs', 'show', 'poll'])).toMatchObject({ run_id: latest });
@@ -125,6 +129,32 @@ describe('a run', () => {
     expect(code, stderr).toBe(2);
     expect(stderr).toMatch(/fits more than one run/);
     expect(stderr).toContain(second);
+    // All of them are in one namespace.
+    expect(stderr).toMatch(/Give the id\.$/m);
+  });
+
+  test('the first run of a job is waited for by those who follow its log', MANY_COMMANDS, async () => {
+    for (const [noun, name] of [
+      ['runs', 'first of all'],
+      ['jobs', 'first of others'],
+    ] as const) {
+      await daily(name);
+      const following = launchCarillon([noun, 'logs', '-f', name], { cwd: one.folder });
+      await eventually(
+        () => expect(following.said.stderr).toContain(`${name} has not run yet; next at`),
+        SOON,
+      );
+      await ok(['jobs', 'run', name]);
+      const { code, stdout } = await following.ended;
+      expect([code, stdout]).toEqual([0, expect.stringContaining('attempt 1 ended: SUCCESS')]);
+    }
+    await daily('off at once');
+    await ok(['jobs', 'cancel', 'off at once', '--yes']);
+    const { code, stderr } = await run(['runs', 'logs', '-f', 'off at once']);
+    expect([code, stderr]).toEqual([
+      3,
+      expect.stringContaining('has not run, and will not: it is cancelled'),
+    ]);
   });
 });
 

@@ -112,7 +112,7 @@ describe('times', () => {
   test('a misspelled zone is answered with the right one, and EST with a warning', async () => {
     const daily = ['jobs', 'create', 'zoned', '--http', alive, '--cron', '0 9 * * *', '--tz'];
     const misspelled = await run([...daily, 'America/NewYork']);
-    expect(misspelled.code).toBe(1);
+    expect(misspelled.code).toBe(2);
     expect(misspelled.stderr).toContain('did you mean America/New_York?');
     const winter = await run([...daily, 'EST']);
     expect(winter.code).toBe(0);

@@ -10,6 +10,7 @@ import {
 } from '../../packages/server/src/testing/start-test-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { commandsIn } from './commands-in.ts';
+import { launchCarillon } from './run-carillon.ts';
 
 const SOON = { withinMs: 60_000 };
 
@@ -22,6 +23,13 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'carillon-cli-logs-'));
   server = await startTestServer({
     handlers: {
+      async twice(run) {
+        run.log.info(`words of attempt ${run.attempt}`);
+        if (run.attempt === 1) throw new Error('not yet');
+        await new Promise<void>((resolve) => {
+          release = resolve;
+        });
+      },
       large: () => ({ text: 'x'.repeat(100_000) }),
       async steps(run) {
         run.log.info('step one');
@@ -65,6 +73,30 @@ test('runs logs -f shows lines while the run goes on, and ends with it', async (
   const whole = await ok(['runs', 'logs', id, ...here()]);
   expect(whole).toMatch(/started\n.*step one\n.*careful.*\n.*step two\n.*attempt 1 ended: SUCCESS/);
   expect(await ok(['jobs', 'logs', 'followed', ...here()])).toBe(`run ${id}\n${whole}`);
+});
+
+test('runs logs -f of a later attempt tells attempt by attempt, as runs logs does', async () => {
+  const { job_id: id } = await client.jobs.create({
+    ...{ name: 'twice', schedule_type: 'IMMEDIATE', handler: 'twice', retry: { delay_seconds: 0 } },
+  });
+  await eventually(async () => expect(await client.runs.logText(id)).toContain('words of attempt 2'), SOON);
+  const following = launchCarillon(['runs', 'logs', '-f', id, ...here()], { cwd: folder });
+  await eventually(async () => expect(following.said.stdout).toContain('words of attempt 2'), SOON);
+  release();
+  const { code, stdout } = await following.ended;
+  expect(code).toBe(0);
+  const told = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.slice('2030-01-01 00:00:00.000  '.length));
+  const worker = expect.stringMatching(/^handed to worker /);
+  expect(told).toEqual([
+    ...[worker, 'attempt 1 started', 'words of attempt 1'],
+    ...[expect.stringMatching(/^attempt 1 ended: FAILED/), 'error: not yet'],
+    ...[worker, 'attempt 2 started', 'words of attempt 2'],
+    expect.stringMatching(/^attempt 2 ended: SUCCESS/),
+  ]);
+  expect(await ok(['runs', 'logs', id, ...here()])).toBe(stdout);
 });
 
 test('parts of a log, and as JSON', async () => {

@@ -48,7 +48,7 @@ describe.skipIf(isLeftOut)(name, () => {
 
   test('Ctrl-C ends the watching of a job with 130, and the job goes on', async () => {
     const id = await create({ interval: '1d' });
-    const seen = await interrupt(['jobs', 'show', id, '--watch'], 'pending');
+    const seen = await interrupt(['jobs', 'show', id, '--watch'], 'scheduled');
     expect(seen).toMatchObject({ code: 130, isClean: true, unseen: [] });
     expect(linesOf(seen.written).at(-2)).toMatch(/^Watching ended; the job goes on/);
     expect(await carillon.jobs.get(id)).toMatchObject({ status: 'SCHEDULED' });
@@ -56,7 +56,7 @@ describe.skipIf(isLeftOut)(name, () => {
 
   test('Ctrl-C ends the waiting for a new job with 130, after its id was told', async () => {
     const args = ['jobs', 'create', 'later', '--http', alive, '--in', '1h', '--wait'];
-    const { code, written, isClean } = await interrupt(args, 'pending');
+    const { code, written, isClean } = await interrupt(args, 'scheduled');
     expect({ code, isClean }).toEqual({ code: 130, isClean: true });
     expect(written).toMatch(/Created later: [0-9a-f-]{36}/);
   });
@@ -106,6 +106,18 @@ describe.skipIf(isLeftOut)(name, () => {
       written: expect.stringContaining(`Removed ${id}`),
     });
   });
+
+  test.each(['Password for twin: ', 'Server: '])(
+    'passwords that arrive together at "%s" are all read',
+    async (see) => {
+      const name = see.startsWith('S') ? 'early' : 'twin';
+      const password = 'a phrase nobody may see';
+      const steps = [{ see, type: `${password}\r${password}\r` }];
+      const seen = await runOnTerminal(['users', 'create', name], { cwd: one.folder, steps });
+      expect(seen).toMatchObject({ code: 0, unseen: [], isClean: true });
+      expect(seen.written).toContain(`Added ${name}`);
+    },
+  );
 
   test('who has signed in is asked for their own password where it is needed', async () => {
     const password = 'a phrase of the administrator';
@@ -220,7 +232,21 @@ describe.skipIf(isLeftOut)(name, () => {
       cwd: one.folder,
       columns: COLUMNS,
     });
-    expect(linesOf(written).join('\n')).toMatch(/pending +2100-03-01 12:00$/m);
+    expect(linesOf(written).join('\n')).toMatch(/scheduled +2100-03-01 12:00 +on 2100-03-01$/m);
+  });
+
+  test('in 80 columns jobs are shown by the beginning of their id, with their last run', async () => {
+    const id = await create({ name: 'ran', labels: { shown: 'short' } });
+    for await (const _ of carillon.watch(id));
+    const shown = async (...more: string[]) => {
+      const args = ['jobs', 'list', '--label', 'shown=short', ...more];
+      return linesOf((await runOnTerminal(args, { cwd: one.folder, columns: COLUMNS })).written).join('\n');
+    };
+    const table = await shown();
+    expect(table).toMatch(/^ID +NAME +STATUS +NEXT RUN +LAST RUN +SCHEDULE/m);
+    expect(table).toMatch(new RegExp(`^${id.slice(0, 13)} +ran +completed +SUCCESS `, 'm'));
+    expect(await shown('-o', 'wide')).toContain(id);
+    expect(await carillon.jobs.get(id)).toMatchObject({ status: 'COMPLETED' });
   });
 
   test('many jobs move a bar that is gone in the end', async () => {

@@ -13,6 +13,8 @@ export interface ArgumentSpec {
   readonly choices?: readonly string[];
   /** What it names: a name, a key or the beginning of an id becomes the id. */
   readonly names?: Named;
+  /** The switch with which the first run of a job is waited for, where the argument is a run. */
+  readonly awaitedWith?: string;
 }
 
 export interface Call<Options> {

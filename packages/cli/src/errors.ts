@@ -15,8 +15,8 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export const EXIT_MEANINGS: readonly (readonly [code: ExitCode, meaning: string])[] = [
   [EXIT.ok, 'Done.'],
-  [EXIT.failed, 'The server refused, or what was waited for did not succeed.'],
-  [EXIT.usage, 'The command line cannot be understood.'],
+  [EXIT.failed, 'Refused as things are, or what was waited for did not succeed.'],
+  [EXIT.usage, 'The command line cannot be understood, or a value in it is refused.'],
   [EXIT.notFound, 'There is no such thing, or it may not be seen.'],
   [EXIT.notAllowed, 'Not signed in, or not allowed.'],
   [EXIT.unreachable, 'No server was found, or it does not answer.'],

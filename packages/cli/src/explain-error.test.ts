@@ -26,6 +26,19 @@ test('a field is told with the option that writes it, where the command has one'
   expect(explainError(error).message).toBe('cron_expression: No.');
 });
 
+test.each([
+  [400, 2],
+  [413, 2],
+  [422, 2],
+  [409, 1],
+  [429, 1],
+  [404, 3],
+  [403, 4],
+  [500, 1],
+])('what the server refuses with %d ends with %d', (status, exitCode) => {
+  expect(explainError(new CarillonError({ code: 'x', message: 'No.', status })).exitCode).toBe(exitCode);
+});
+
 test('a server that says when to come back is passed on', () => {
   expect(explainError(refusal('rate_limited', { retryAfterMs: 2_100 })).fix).toBe('Try again in 3 s.');
 });

@@ -79,8 +79,12 @@ function exitCodeOf({ status, code }: CarillonError): ExitCode {
   if (code === 'url_invalid') return EXIT.usage;
   if (status === undefined) return EXIT.unreachable;
   if (status === 401 || status === 403) return EXIT.notAllowed;
+  if (VALUE_REFUSED.has(status)) return EXIT.usage;
   return status === 404 ? EXIT.notFound : EXIT.failed;
 }
+
+/** What was given is wrong, whoever finds it: the server here, the command elsewhere. */
+const VALUE_REFUSED: ReadonlySet<number> = new Set([400, 413, 422]);
 
 const OTHER_VERSION =
   'Check that --url is the address of a Carillon server, without a path, and of the version of this command.';

@@ -39,6 +39,14 @@ describe('a job from options', () => {
     });
   });
 
+  test('variables of a script are taken as they are', async () => {
+    const env = ['A= b=c ', 'C=x'];
+    expect(await jobOf({ env, handler: 'script' })).toEqual({
+      handler: 'script',
+      payload: { env: { A: ' b=c ', C: 'x' } },
+    });
+  });
+
   test('what is not said is not sent', async () => {
     expect(await jobOf({})).toEqual({});
   });
@@ -49,6 +57,7 @@ describe('a job from options', () => {
     [{ payload: '[1]' }, /must be a JSON object/],
     [{ payload: '{' }, /not valid JSON/],
     [{ retries: 'many' }, /whole number/],
+    [{ env: ['A'], handler: 'script' }, /--env must be NAME=value, and is "A"/],
   ])('%o is refused', async (options, message) => {
     await expect(jobOf(options)).rejects.toThrow(message);
   });

@@ -156,6 +156,15 @@ function secondsFromNow(amount: number): Date {
 /** `team=billing`, repeated. */
 export const labels = kind((given: readonly string[], { flag }) => pairsOf(given, flag, '='), true);
 
+/** `NAME=value`, repeated. Values are kept as they are, with their spaces. */
+export const variables = kind((given: readonly string[], { flag }) => {
+  const wrong = given.find((pair) => !/^[^=]+=/.test(pair));
+  if (wrong !== undefined) throw new UsageError(`${flag} must be NAME=value, and is "${wrong}".`);
+  return Object.fromEntries(
+    given.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
+  );
+}, true);
+
 /** `Accept: text/plain`, repeated. Without a value, also as `Accept=`, it is removed from a job that has it. */
 export const headers = kind(
   (given: readonly string[], { flag }) =>

@@ -95,6 +95,17 @@ test.each([
   expect(said.join('')).toContain(fix);
 });
 
+test.each(['secrets set tok --value x', 'secrets set tok x'])(
+  '%s is answered with where the value comes from',
+  async (line) => {
+    const said: string[] = [];
+    const stream = { write: (text: string) => said.push(text) > 0 } as unknown as NodeJS.WriteStream;
+    const world = { env: {}, cwd: '/', stdin: {} as NodeJS.ReadStream, stdout: stream, stderr: stream };
+    expect(await runCli(line.split(' '), world)).toBe(2);
+    expect(said.join('')).toContain('standard input or --from-file');
+  },
+);
+
 test('every noun is explained, and none that is not there', () => {
   const nouns = new Set(allCommands.flatMap(({ name }) => (name.includes(' ') ? [name.split(' ')[0]] : [])));
   expect(Object.keys(NOUNS).sort()).toEqual([...nouns].sort());

@@ -107,6 +107,12 @@ function explainParsing(error: CommanderError, argv: readonly string[]): Explain
       : undefined;
   if (file !== undefined)
     return { ...usage, message: 'Files are given with -f.', fix: `Such as carillon ${name} -f ${file}` };
+  const isUnknown = error.code === 'commander.unknownOption' || isExcess;
+  if (isUnknown && name === 'secrets set')
+    return {
+      ...{ ...usage, message },
+      fix: 'The value of a secret is given by the standard input or --from-file: others can read command lines.',
+    };
   const cron = isExcess ? unquotedCron(argv) : undefined;
   if (cron === undefined) return { ...usage, message, fix };
   return {

@@ -96,7 +96,7 @@ only when it is yours or root's and not writable by everybody, when no link lead
 \`admin.key\` (\`chmod 600\`), and when its address is on this machine; root uses the folder of another user when \`--data\` names it. Before a password is asked for, the address it goes to is shown.
 
 **Which job is meant**: its id, its key, its name if no other job has it, or the beginning of its id, at least 6 characters of it. The key or
-name of a job also stands for its latest run (\`carillon runs logs nightly\`). Users and API keys are called by their names; runs, dead letters,
+name of a job also stands for its latest run (\`carillon runs logs nightly\`; with \`-f\`, the first one is waited for). Users and API keys are called by their names; runs, dead letters,
 signing keys and workers by the beginning of their ids; what \`audit --subject\` asks for by either, also when it was removed. Names are looked up in the namespace that \`--namespace\` or the context says, and everywhere
 with \`--all-namespaces\`. What fits several is refused with all of them. The \`user_id\` of a job may be a text of your own, which is no
 user here: \`--user id:u003\` says it as it is.
@@ -105,7 +105,7 @@ user here: \`--user id:u003\` says it as it is.
 that of every command which lists or creates, unless \`--namespace\` names another one or \`--all-namespaces\` asks for all.
 
 **What it prints**: tables and sentences for people, in colour on a terminal (\`NO_COLOR\` turns that off) and fitted to its width: the
-least important columns are left out, then long texts are cut, ids never; those of workers are shown by their beginnings there. \`-o wide\` and pipes show everything. \`-o json\` (or \`--json\`) and
+least important columns are left out, then long texts are cut, ids never; those of workers, and of jobs in \`jobs list\`, are shown by their beginnings there. \`-o wide\` and pipes show everything. \`-o json\` (or \`--json\`) and
 \`-o yaml\` print what the server answered: an array for lists, one object a line (one document in YAML) for what goes on (\`-f\`,
 \`--watch\`, \`--wait\`) and for several ids. Results go to the standard output, everything else to the standard error; with \`--json\`
 an error is one line \`{"error": {"code", "message", "fix", …}}\` there. On a terminal, work that takes long draws a bar there, and
@@ -115,9 +115,10 @@ waiting says for how long.
 
 **Values** of the API are written as the API does, in lower case with underscores; hyphens in their place are understood.
 
-**Words for how it goes**: a job is \`pending\`, \`running\`, \`paused\`, \`completed\`, \`failed\` or \`cancelled\`. With \`--json\` the field
-\`status\` of a job is the server's own, where \`SCHEDULED\` stands for pending. A run is QUEUED, CLAIMED, RUNNING, and in the end SUCCESS, FAILED,
-TIMED_OUT, CANCELLED or SKIPPED. An attempt that its worker gave back is RETURNED, one whose worker fell silent LOST; its run goes on.
+**Words for how it goes**: a job is \`scheduled\`, \`running\`, \`paused\`, \`completed\`, \`failed\` or \`cancelled\`: the words of the API in small
+letters; \`--status\` also understands \`pending\` for scheduled. A run is QUEUED, CLAIMED, RUNNING, and in the end SUCCESS, FAILED,
+TIMED_OUT, CANCELLED or SKIPPED. An attempt that its worker gave back is RETURNED, one whose worker fell silent LOST; its run goes on. The
+attempt that follows has the same number, and is marked: \`attempt 1 (again)\`, or \`1+\` in lists that show both.
 
 **Waiting** (\`--wait\`, \`--watch\`) ends with 0 when the job completed or the run succeeded, with 1 when it ended in any other way. Ctrl-C ends
 the waiting with 130 and leaves the job alone; \`-f\` goes on until Ctrl-C.

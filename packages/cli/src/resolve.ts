@@ -14,6 +14,7 @@ import {
 import type { Cli } from './cli.ts';
 import type { Call, CommandSpec } from './command.ts';
 import { UsageError } from './errors.ts';
+import { firstRunOf } from './first-run.ts';
 import { plainText } from './output/text.ts';
 
 /** What an argument of a command names. */
@@ -55,8 +56,11 @@ export async function resolveCall(spec: CommandSpec, { args, options, cli }: Any
   const resolved: string[] = [];
   for (const [i, given] of args.entries()) {
     // The last one may take several; one that may be left out is undefined.
-    const { names } = specs[Math.min(i, specs.length - 1)] ?? {};
-    resolved.push(names === undefined || given === undefined ? given : await resolveId(place, names, given));
+    const { names, awaitedWith } = specs[Math.min(i, specs.length - 1)] ?? {};
+    const wait = awaitedWith !== undefined && options[awaitedWith] === true;
+    resolved.push(
+      names === undefined || given === undefined ? given : await resolveId({ ...place, wait }, names, given),
+    );
   }
   const named: Record<string, string> = {};
   for (const [option, names] of Object.entries(NAMED_OPTIONS)) {
@@ -81,6 +85,8 @@ interface Place {
   readonly cli: Cli;
   /** What --namespace says; left out, that of the context counts. */
   readonly namespace: string | undefined;
+  /** The first run of a job that has not run yet is waited for. */
+  readonly wait?: boolean;
 }
 
 async function resolveId(place: Place, names: Named, given: string): Promise<string> {
@@ -91,6 +97,11 @@ async function resolveId(place: Place, names: Named, given: string): Promise<str
   const [one, second] = distinct;
   if (one && !second) return one.id;
   if (one) throw ambiguous(names, given, distinct);
+  if (names === 'run') {
+    const [job, other, ...more] = await jobsCalled(await place.cli.client(), given, { namespace });
+    if (job && other) throw ambiguous('job', given, [job, other, ...more].map(jobCandidate));
+    if (job) return firstRunOf(place.cli, job, { wait: place.wait ?? false });
+  }
   const near = names === 'job' ? await similarJobs(await place.cli.client(), given, namespace) : [];
   throw notFound(names, given, { namespace: IN_NAMESPACES.has(names) ? namespace : undefined, near });
 }
@@ -99,6 +110,8 @@ interface Candidate {
   readonly id: string;
   /** What tells it from the others. */
   readonly facts: readonly (string | null)[];
+  /** Left out: not known, or it is in none. */
+  readonly namespace?: string | undefined;
 }
 
 type Within = { readonly namespace?: string | undefined };
@@ -133,7 +146,9 @@ const FINDERS: Record<Named, Find> = {
       (await client.namespaces.list({ limit: LOOKED_THROUGH }).toArray()).map(({ name }) => name);
     const lists = await Promise.all((namespace === undefined ? await all() : [namespace]).map(of));
     const found = lists.flat().filter(({ signing_key_id: id }) => startsWith(id, given));
-    return found.map(({ signing_key_id: id, ...key }) => ({ id, facts: [key.namespace, key.created_at] }));
+    return found.map(({ signing_key_id: id, namespace, created_at: at }) => ({
+      ...{ id, facts: [namespace, at], namespace },
+    }));
   },
   subject: findSubjects,
 };
@@ -301,6 +316,7 @@ const jobCandidate = ({
 }: ListedJob): Candidate => ({
   id,
   facts: [name, key && `key ${key}`, namespace, status.toLowerCase(), at],
+  namespace,
 });
 
 const runCandidate = ({
@@ -312,6 +328,7 @@ const runCandidate = ({
 }: Pick<ListedRun, 'run_id' | 'job_name' | 'namespace' | 'status' | 'scheduled_at'>): Candidate => ({
   id,
   facts: [name, namespace, status, at],
+  namespace: namespace ?? undefined,
 });
 
 function startsWith(id: string, given: string): boolean {
@@ -327,7 +344,9 @@ function ambiguous(names: Named, given: string, candidates: readonly Candidate[]
         .join('  ')}`,
   );
   if (candidates.length > CANDIDATES_MAX) lines.push(`  and ${candidates.length - CANDIDATES_MAX} more`);
-  const where = IN_NAMESPACES.has(names) ? ', or say where it is with --namespace' : '';
+  const namespaces = new Set(candidates.map(({ namespace }) => namespace));
+  const helps = IN_NAMESPACES.has(names) && (namespaces.size > 1 || namespaces.has(undefined));
+  const where = helps ? ', or say where it is with --namespace' : '';
   const wanted = `Give the id${names === 'job' ? ' or the key of the job' : ''}${where}.`;
   return new UsageError(`"${given}" fits more than one ${names}:\n${lines.join('\n')}`, wanted);
 }
@@ -339,7 +358,7 @@ const LISTS: Record<Named, string> = {
 };
 const CALLED_BY: Record<Named, string> = {
   job: 'key, name or beginning of an id',
-  run: 'beginning of an id, and no job that has run with the key or name',
+  run: 'beginning of an id, and no job with the key or name',
   key: 'name or beginning of an id',
   user: 'name or beginning of an id',
   worker: 'beginning of an id',

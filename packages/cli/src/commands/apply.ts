@@ -6,7 +6,7 @@ import { type CommandSpec, command } from '../command.ts';
 import { exportJob } from '../definitions/export-job.ts';
 import { unifiedDiff } from '../definitions/line-diff.ts';
 import { makePlan, mapAtOnce, type Plan, type PlannedJob } from '../definitions/plan.ts';
-import { type Definitions, readDefinitions } from '../definitions/read-files.ts';
+import { type Definitions, readDefinitions, SET_LABEL } from '../definitions/read-files.ts';
 import { EXIT, UsageError } from '../errors.ts';
 import { explainError } from '../explain-error.ts';
 import { choice, contextNamespace, IN_NAMESPACE, labelFilter, text, texts, toggle, YES } from '../flags.ts';
@@ -41,7 +41,17 @@ async function planOf(
     cli.out.note(
       `The set ${definitions.set} also has ${countOf(count, 'job')} in the namespace ${place}, which no file names, so nothing is removed there. To remove them, apply a file with "namespace: ${place}" and "jobs: []".`,
     );
+  for (const set of setsLeft(plan, definitions))
+    cli.out.note(`Applied before with --set ${set}: without it, these jobs leave that set.`);
   return { client, definitions, plan };
+}
+
+/** The sets that jobs would leave, because none was named this time. */
+function setsLeft({ jobs }: Plan, { set }: Definitions): Set<string> {
+  if (set !== undefined) return new Set();
+  const before = jobs.map(({ planned }) => beforeOf(planned)?.labels?.[SET_LABEL]);
+  const after = jobs.map(({ planned }) => planned.labels?.[SET_LABEL]);
+  return new Set(before.filter((one, i) => one !== undefined && after[i] === undefined).map(String));
 }
 
 interface Row {
@@ -187,7 +197,7 @@ function showDiff(
   const textOf = (job: Job | undefined) =>
     job
       ? stringify({
-          ...(before && after && before.status !== after.status && { status: job.status }),
+          ...(before && after && before.status !== after.status && { status: job.status.toLowerCase() }),
           ...exportJob(job),
         })
       : '';
@@ -211,7 +221,7 @@ const exportJobs = command('export', 'Print jobs as a file that can be applied',
     type: choice('--type <type>', 'Kind of schedule', [
       ...(['immediate', 'future', 'cron', 'interval', 'one_time', 'recurring'] as const),
     ]),
-    status: texts('--status <status>', 'With this status; may be repeated [pending, running, paused]'),
+    status: texts('--status <status>', 'With this status; may be repeated [scheduled, running, paused]'),
     addKeys: toggle(
       '--add-keys',
       'Give jobs without a key one that is made of their name, and print them too',
@@ -222,7 +232,7 @@ const exportJobs = command('export', 'Print jobs as a file that can be applied',
     'carillon export --namespace billing --label team=invoices > billing.yaml',
     'carillon export --type recurring --add-keys > jobs.yaml',
   ],
-  async run({ options: { addKeys = false, status = ['pending', 'running', 'paused'], ...filter }, cli }) {
+  async run({ options: { addKeys = false, status = ['scheduled', 'running', 'paused'], ...filter }, cli }) {
     const client = await cli.client();
     const query = { ...filter, status, include: 'payload', limit: 200 };
     const found = (await client.jobs.list(query as never).toArray()) as Job[];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createdText } from './define-job.ts';
+import { createdText, saysWhatRuns } from './define-job.ts';
 
 test('what was there already is not counted as made', () => {
   expect(createdText({ created: 0, existed: 2, refused: 0 })).toBe(
@@ -12,4 +12,16 @@ test('what was there already is not counted as made', () => {
 
 test('where nothing was there, nothing is said of it', () => {
   expect(createdText({ created: 2, existed: 0, refused: 0 })).toBe('2 jobs made, 0 refused.');
+});
+
+test.each([
+  [{}, false],
+  [{ payload: { customer: 17 } }, false],
+  [{ payload: { url: null } }, false],
+  [{ payload: { url: 'https://example.org' } }, true],
+  [{ payload: { script: 'true' } }, true],
+  [{ payload: { code_location: 'clean.sh' } }, true],
+  [{ handler: 'default' }, true],
+])('%j says what runs: %s', (fields, expected) => {
+  expect(saysWhatRuns(fields)).toBe(expected);
 });

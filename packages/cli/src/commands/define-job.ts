@@ -39,7 +39,7 @@ export const createJob = command('jobs create', 'Create a job', {
     'carillon jobs create ping --http https://example.org/ping',
     "carillon jobs create report --http https://example.org/report --cron '0 9 * * 1-5' --tz Europe/Paris",
     'carillon jobs create poll --http https://example.org/poll --every 15m --label team=billing',
-    'carillon jobs create clean --script clean.sh --interpreter bash --every 1d',
+    'carillon jobs create clean --script clean.sh --interpreter bash --env KEEP_DAYS=30 --every 1d',
     'carillon jobs create remind --http https://example.org/remind --in 2h --wait',
     'carillon jobs create --file jobs.json',
   ],
@@ -55,6 +55,11 @@ export const createJob = command('jobs create', 'Create a job', {
     }
     if (name === undefined && file === undefined)
       throw new UsageError('A job needs a name.', 'carillon jobs create <name> --http <url>');
+    if (file === undefined && !saysWhatRuns(fields))
+      throw new UsageError(
+        'Say what it runs: --http, --script or --handler.',
+        `Such as carillon jobs create ${name} --http https://example.org/ping`,
+      );
     const job = { ...byDefault, ...file, ...fields, ...(name !== undefined && { name }) } as NewJob;
     const jobId = await createOne(cli, job, { idempotencyKey, wait });
     if (!wait) return EXIT.ok;
@@ -64,10 +69,16 @@ export const createJob = command('jobs create', 'Create a job', {
   },
 });
 
+/** The server would take a job without it for the handler "default", which is hardly ever meant. A file is taken as it is. */
+export function saysWhatRuns({ handler, payload }: JobFields): boolean {
+  const { url, script, code_location: place } = payload ?? {};
+  return Boolean(handler) || (url ?? script ?? place ?? null) !== null;
+}
+
 export const updateJob = command('jobs update', 'Change a job', {
   details:
-    'Only what is given changes: other headers, labels and members of retry stay. `--header name:` and `--label name=` remove ' +
-    'one; null in a file brings back the default.',
+    'Only what is given changes: other headers, labels, variables and members of retry stay. `--header name:`, `--label name=` and ' +
+    '`--env NAME=` remove one; null in a file brings back the default.',
   arguments: [{ name: '<job>', description: 'Key, name or id of the job', names: 'job' }],
   options: {
     name: text('--name <name>', 'New name'),

@@ -18,6 +18,7 @@ import {
   textFile,
   texts,
   type Values,
+  variables,
 } from '../flags.ts';
 
 /** The key of a flag, or its `field`, is the path of what it sets: `retry.delay_seconds`. */
@@ -54,6 +55,7 @@ export const JOB_FLAGS = {
     'payload.interpreter',
   ),
   arg: texts('--arg <text>', 'Of the script; may be repeated', 'payload.args'),
+  env: variables('--env <NAME=value>', 'Environment variable of the script; may be repeated', 'payload.env'),
   handler: text('--handler <name>', 'What runs it, when it is neither --http nor --script'),
   payload: jsonObject('--payload <json>', 'For the handler: a JSON object, or @file'),
   priority: PRIORITY,
@@ -106,7 +108,7 @@ type Nested = { [name: string]: unknown };
 /** What the payload of a built-in handler is made of, beside the flag that chooses the handler. */
 const ABOUT = {
   http: ['method', 'header', 'body', 'expect_status'],
-  script: ['interpreter', 'arg'],
+  script: ['interpreter', 'arg', 'env'],
 } as const;
 type BuiltIn = keyof typeof ABOUT;
 const BUILT_IN = Object.keys(ABOUT) as readonly BuiltIn[];
@@ -188,6 +190,8 @@ function apiValue(
         .map((one) => one.trim().toLowerCase());
     case 'header':
       return options.header && mergedHeaders(payload?.headers, options.header);
+    case 'env':
+      return options.env && withoutEmpty({ ...(payload?.env as Record<string, string>), ...options.env });
     case 'labels':
       return options.labels && withoutEmpty({ ...hadLabels, ...options.labels });
     case 'resources':

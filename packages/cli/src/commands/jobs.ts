@@ -12,6 +12,7 @@ import {
 } from '@carillon/client';
 import { type CommandSpec, command } from '../command.ts';
 import { EXIT, UsageError } from '../errors.ts';
+import { firstRunOf } from '../first-run.ts';
 import {
   choice,
   IN_NAMESPACE,
@@ -27,6 +28,7 @@ import {
 } from '../flags.ts';
 import type { Fact, Output } from '../output/output.ts';
 import { countOf } from '../output/text.ts';
+import { shortIds } from '../resolve.ts';
 import { changeMatching, eachIdCommand, listCommand, pageSize } from './actions.ts';
 import { createJob, updateJob } from './define-job.ts';
 import { PART_MAX } from './dlq.ts';
@@ -54,7 +56,7 @@ export const jobCommands: readonly CommandSpec[] = [
     options: {
       status: words(
         '--status <status>',
-        'pending (or scheduled), running, paused, cancelled, completed or failed; may be repeated',
+        'scheduled (or pending), running, paused, cancelled, completed or failed; may be repeated',
       ),
       type: choice('--type <type>', 'Kind of schedule', SCHEDULE_TYPES),
       priority: PRIORITY,
@@ -73,8 +75,8 @@ export const jobCommands: readonly CommandSpec[] = [
       "carillon jobs list --json -n 0 | jq -r '.[].job_id'",
     ],
     read: (client, query) => client.jobs.list({ ...query, include: ['last_run'] }),
-    columns: (out) => [
-      { header: 'ID', value: (job) => job.job_id, fixed: true, rank: 1 },
+    columns: (out, jobs) => [
+      { header: 'ID', value: idColumn(out, jobs), fixed: true, rank: 1 },
       { header: 'NAME', value: (job) => job.name, rank: 2 },
       { header: 'STATUS', value: statusWord, fixed: true, rank: 3, paint: (word) => out.state(word) },
       { header: 'NEXT RUN', value: (job) => out.briefTime(job.next_run_at), fixed: true, rank: 4 },
@@ -113,14 +115,14 @@ export const jobCommands: readonly CommandSpec[] = [
     examples: [`carillon jobs pause ${JOB}`, `carillon jobs pause ${JOB} ${ANOTHER}`],
     act: (client, id): Promise<Outcome> => client.jobs.pause(id),
     actOnMany: (client, ids) => changeMany(client, { action: 'pause', ids, outcome: 'paused' }),
-    sentence: (id) => `Paused ${id}`,
+    sentence: (id, { changed }) => (changed ? `Paused ${id}` : `${id} was paused already`),
   }),
   eachIdCommand('jobs resume', 'Resume paused jobs', {
     arguments: [JOB_IDS],
     examples: [`carillon jobs resume ${JOB}`, `carillon jobs resume ${JOB} ${ANOTHER}`],
     act: (client, id): Promise<Outcome> => client.jobs.resume(id),
     actOnMany: (client, ids) => changeMany(client, { action: 'resume', ids, outcome: 'resumed' }),
-    sentence: (id) => `Resumed ${id}`,
+    sentence: (id, { changed }) => (changed ? `Resumed ${id}` : `${id} was not paused`),
   }),
   eachIdCommand('jobs cancel', 'Cancel jobs for good', {
     details: 'Runs that have started are asked to stop. The job stays readable.',
@@ -129,7 +131,7 @@ export const jobCommands: readonly CommandSpec[] = [
     question: (count) => `Cancel ${jobsText(count)} for good?`,
     act: (client, id): Promise<Outcome> => client.jobs.cancel(id),
     actOnMany: (client, ids) => changeMany(client, { action: 'cancel', ids, outcome: 'cancelled' }),
-    sentence: (id) => `Cancelled ${id}`,
+    sentence: (id, { changed }) => (changed ? `Cancelled ${id}` : `${id} was cancelled already`),
   }),
   command('jobs run', 'Run a job at once', {
     details: 'Also when it is paused: a pause stops the schedule, not the person.',
@@ -173,8 +175,9 @@ export const jobCommands: readonly CommandSpec[] = [
       const client = await cli.client();
       if (log.follow || asksForLines(log)) {
         const [latest] = (await client.jobs.runs(id, { limit: 1 }).page()).items;
-        if (!latest) throw new UsageError('The job has not run yet, so there is no log.');
-        return await showRunLog(cli, latest.run_id, log);
+        const runId =
+          latest?.run_id ?? (await firstRunOf(cli, await client.jobs.get(id), { wait: log.follow === true }));
+        return await showRunLog(cli, runId, log);
       }
       const { logs } = await client.jobs.logs(id, { limit: pageSize(limit) });
       if (out.json || logs.length === 0) {
@@ -281,9 +284,16 @@ function jobsText(count: number): string {
   return count === 1 ? 'this job' : `${count} jobs`;
 }
 
-/** People read the words of `jobs show`, where SCHEDULED is called pending. */
+/** Half a line of a terminal would be an id: there its beginning is shown, which is accepted wherever a job is named. */
+function idColumn(out: Output, jobs: readonly ListedJob[]): (job: ListedJob) => string {
+  if (out.width === undefined) return ({ job_id: id }) => id;
+  const short = shortIds(jobs.map(({ job_id: id }) => id));
+  return ({ job_id: id }) => short(id);
+}
+
+/** The words of the API in small letters, here and everywhere else. */
 function statusWord({ status }: Pick<Job, 'status'>): string {
-  return status === 'SCHEDULED' ? 'pending' : status.toLowerCase();
+  return status.toLowerCase();
 }
 
 /** The status of the latest attempt and when it ended, or began. */
@@ -301,11 +311,11 @@ function scheduleText(job: ListedJob, onceText: (iso: string) => string): string
   return job.schedule_time === null ? 'once, later' : onceText(job.schedule_time);
 }
 
-function jobFacts(job: Job, { status, latest_run: run }: JobStatusReport, out: Output): Fact[] {
+function jobFacts(job: Job, { latest_run: run }: JobStatusReport, out: Output): Fact[] {
   return [
     ['id', job.job_id],
     ['name', job.name],
-    ['status', status],
+    ['status', statusWord(job)],
     ['schedule', scheduleText(job, (iso) => `once, at ${out.time(iso)}`)],
     ['next run', out.time(job.next_run_at)],
     ['last run', run && lastRunText(run, out)],

@@ -1,9 +1,10 @@
 /** The log of a run: what it wrote, between the lines that tell when its attempts began and how they ended. */
-import { type Carillon, CarillonError, type LogLine, type LogMessage } from '@carillon/client';
+import { type Carillon, CarillonError, type RunWithAttempts } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { EXIT } from '../errors.ts';
 import { count, text, toggle, type Values } from '../flags.ts';
 import { plainText } from '../output/text.ts';
+import { inOrder, isBeginning, parseLog, type ShownLine, STREAMS, type WrittenLine } from './log-order.ts';
 import { followRun, isAlive } from './watch.ts';
 
 export const LOG_FLAGS = {
@@ -17,11 +18,6 @@ export const LOG_FLAGS = {
 
 export type LogOptions = Values<typeof LOG_FLAGS>;
 
-type Line = Extract<LogMessage, { kind: 'line' }>;
-type Shown = LogLine | Omit<Line, 'kind'>;
-
-const STREAMS = { o: 'stdout', e: 'stderr', s: 'system' } as const;
-
 /** Whether only some of what it wrote is asked for. */
 export function asksForLines({ stderr, search, since, tail }: LogOptions): boolean {
   return [stderr, search, since, tail].some((value) => value !== undefined);
@@ -29,35 +25,48 @@ export function asksForLines({ stderr, search, since, tail }: LogOptions): boole
 
 export async function showRunLog(cli: Cli, runId: string, options: LogOptions): Promise<number> {
   const client = await cli.client();
-  if (options.follow && isAlive((await client.runs.get(runId)).status))
-    return followLog(cli, client, runId, options);
-  const lines = await linesOf(client, runId, options);
-  const story = asksForLines(options) ? [] : (await client.runs.logs(runId)).logs;
-  if (lines === undefined) cli.out.note('What it wrote is not shown: that needs the permission logs.read.');
-  const all: Shown[] = [...story, ...(lines ?? [])];
-  all.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || rankOf(a) - rankOf(b));
-  for (const line of all) show(cli, line, options);
+  const run = options.follow ? await client.runs.get(runId) : undefined;
+  if (run && isAlive(run.status)) return followLog(cli, client, run, options);
+  const written = await linesOf(client, runId, options);
+  if (written === undefined) noteUnreadable(cli);
+  const lines = asksForLines(options)
+    ? (written ?? [])
+    : inOrder((await client.runs.logs(runId)).logs, written ?? []);
+  for (const line of lines) show(cli, line, options);
   return EXIT.ok;
 }
 
-/** Within the same millisecond: an attempt begins, it writes, it ends. */
-function rankOf(line: Shown): number {
-  if (!('message' in line)) return 1;
-  return /^(queued|handed|attempt \d+ started)/.test(line.message) ? 0 : 2;
+function noteUnreadable({ out }: Cli): void {
+  out.note('What it wrote is not shown: that needs the permission logs.read.');
 }
 
-async function followLog(cli: Cli, client: Carillon, runId: string, options: LogOptions): Promise<number> {
+/** First what the attempts before this one said, which are over, then everything from this one on as it comes. */
+async function followLog(
+  cli: Cli,
+  client: Carillon,
+  { run_id: runId, epoch: current, attempts }: RunWithAttempts,
+  options: LogOptions,
+): Promise<number> {
   const signal = cli.untilInterrupted();
-  const shown = new Set<string>();
-  const tellStory = async () => {
-    if (asksForLines(options)) return;
-    for (const line of (await client.runs.logs(runId)).logs) {
-      const key = `${line.at} ${line.message}`;
-      if (!shown.has(key)) show(cli, line, options);
-      shown.add(key);
-    }
+  const isWhole = !asksForLines(options);
+  const told = new Set<string>();
+  const tell = (line: ShownLine) => {
+    const key = 'message' in line ? `${line.epoch} ${line.at} ${line.message}` : undefined;
+    if (key === undefined || !told.has(key)) show(cli, line, options);
+    if (key !== undefined) told.add(key);
   };
-  await tellStory();
+  /** What is known of the attempts before this one, and how it began. */
+  const tellStory = async (epoch = Number.POSITIVE_INFINITY) => {
+    if (!isWhole) return;
+    for (const line of inOrder((await client.runs.logs(runId)).logs, []))
+      if (line.epoch < epoch || (line.epoch === epoch && 'message' in line && isBeginning(line))) tell(line);
+  };
+  if (isWhole && attempts.length > 1) {
+    const written = (await linesOf(client, runId, options)) ?? [];
+    for (const line of inOrder((await client.runs.logs(runId)).logs, written))
+      if (line.epoch < current) tell(line);
+  }
+  await tellStory(current);
   const { search, since } = options;
   try {
     const messages = client.runs.tailLogs(runId, {
@@ -65,12 +74,13 @@ async function followLog(cli: Cli, client: Carillon, runId: string, options: Log
       ...(options.stderr && { stream: 'stderr' as const }),
     });
     for await (const message of messages) {
-      if (message.kind === 'line') show(cli, lineOf(message), options);
-      else await tellStory();
+      if (message.kind === 'end' || (isWhole && message.epoch < current)) continue;
+      if (message.kind === 'attempt') await tellStory(message.epoch);
+      else tell(lineOf(message));
     }
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    cli.out.note('What it wrote is not shown: that needs the permission logs.read.');
+    noteUnreadable(cli);
     for await (const _ of followRun(client, runId, signal)) await tellStory();
   }
   if (signal.aborted) return EXIT.interrupted;
@@ -83,27 +93,20 @@ async function linesOf(
   client: Carillon,
   runId: string,
   options: LogOptions,
-): Promise<Omit<Line, 'kind'>[] | undefined> {
+): Promise<WrittenLine[] | undefined> {
   const { search, since, tail, stderr } = options;
-  // Every stream is named, so that lines alone are answered, without those between attempts.
-  const stream = stderr ? (['stderr'] as const) : Object.values(STREAMS);
+  const streams = stderr ? (['stderr'] as const) : Object.values(STREAMS);
+  // Without a stream all of it is answered, with a heading before each attempt.
+  const stream = asksForLines(options) ? streams : undefined;
   try {
-    const text = await client.runs.logText(runId, { search, since, tail, stream });
-    return text.split('\n').flatMap(parseLine);
+    return parseLog(await client.runs.logText(runId, { search, since, tail, stream }));
   } catch (error) {
     if (isForbidden(error) && !asksForLines(options)) return undefined;
     throw error;
   }
 }
 
-function parseLine(line: string): Omit<Line, 'kind'>[] {
-  const [, ms, letter, text = ''] = /^(\d+) ([oes]) (.*)$/su.exec(line) ?? [];
-  if (ms === undefined) return [];
-  const at = new Date(Number(ms)).toISOString();
-  return [{ epoch: 0, at, stream: STREAMS[letter as keyof typeof STREAMS], text }];
-}
-
-function lineOf({ kind: _, ...line }: Line): Omit<Line, 'kind'> {
+function lineOf({ kind: _, ...line }: WrittenLine & { kind: 'line' }): WrittenLine {
   return line;
 }
 
@@ -112,7 +115,7 @@ function isForbidden(error: unknown): boolean {
 }
 
 /** Control characters could move the cursor or hide text: on a terminal they are shown by their codes. */
-function show({ out }: Cli, line: Shown, { raw }: Pick<LogOptions, 'raw'>): void {
+function show({ out }: Cli, line: ShownLine, { raw }: Pick<LogOptions, 'raw'>): void {
   const time = out.paint.dim(out.time(line.at));
   if ('message' in line) {
     out.entry(line, `${time}  ${plainText(line.message)}`);

@@ -15,7 +15,7 @@ import {
 } from '../flags.ts';
 import type { Fact, Output } from '../output/output.ts';
 import type { Column } from '../output/table.ts';
-import { showSpan } from '../output/text.ts';
+import { countOf, showSpan } from '../output/text.ts';
 import { eachIdCommand, optional, pageSize, readLimited } from './actions.ts';
 import { LOG_FLAGS, showRunLog } from './run-logs.ts';
 import { showStarted, watchRun } from './watch.ts';
@@ -62,7 +62,7 @@ export const runCommands: readonly CommandSpec[] = [
       if (statuses.includes('failed') && !statuses.includes('timed_out'))
         cli.out.note('What took too long is not among these: --status failed,timed_out shows both.');
       const isFiltered = Object.keys(filter).length > 0;
-      const columns = job === undefined ? acrossColumns(cli.out) : runColumns(cli.out);
+      const columns = job === undefined ? acrossColumns(cli.out, runs) : runColumns(cli.out, runs);
       cli.out.list(runs, withProgress(columns, runs), { empty: isFiltered ? 'No runs match.' : 'No runs.' });
     },
   }),
@@ -78,7 +78,7 @@ export const runCommands: readonly CommandSpec[] = [
       if (!cli.out.json && isLive(run)) cli.out.note(`What it writes: carillon runs logs -f ${run.run_id}`);
       if (!cli.out.json && run.attempts.length > 1) {
         cli.out.raw('');
-        cli.out.list(run.attempts, runColumns(cli.out).slice(1), { empty: '' });
+        cli.out.list(run.attempts, runColumns(cli.out, run.attempts).slice(1), { empty: '' });
       }
       return EXIT.ok;
     },
@@ -90,9 +90,9 @@ export const runCommands: readonly CommandSpec[] = [
     run: async ({ args: [id = ''], cli }) => showWhy(cli, await (await cli.client()).runs.why(id)),
   }),
   command('runs logs', 'Show the log of a run', {
-    arguments: [RUN_ID],
+    arguments: [{ ...RUN_ID, awaitedWith: 'follow' }],
     details:
-      'What it wrote, between the lines that tell when its attempts began and how they ended. With --stderr, --search, --since or --tail only what it wrote.',
+      'What it wrote, between the lines that tell when its attempts began and how they ended. With -f, the first run of a job that has not run yet is waited for. With --stderr, --search, --since or --tail only what it wrote.',
     options: LOG_FLAGS,
     examples: [
       `carillon runs logs ${RUN}`,
@@ -135,7 +135,8 @@ export const runCommands: readonly CommandSpec[] = [
 ];
 
 /** Of many jobs: whose run it was and why it failed come first, since a narrow terminal leaves out what comes last. */
-function acrossColumns(out: Output): Column<ListedRun>[] {
+function acrossColumns(out: Output, runs: readonly ListedRun[]): Column<ListedRun>[] {
+  const isRepeated = repeats(runs);
   return [
     { header: 'STATUS', value: (run) => run.status, fixed: true, paint: (word) => out.state(word) },
     { header: 'JOB', value: (run) => run.job_name ?? `removed ${run.job_id}` },
@@ -143,22 +144,46 @@ function acrossColumns(out: Output): Column<ListedRun>[] {
     { header: 'ERROR', value: (run) => run.error_message ?? run.reason },
     { header: 'ENDED', value: (run) => out.shortTime(run.ended_at), fixed: true },
     { header: 'ID', value: (run) => run.run_id, fixed: true },
-    { header: 'TRY', value: (run) => run.attempt_number, fixed: true, right: true },
+    { header: 'TRY', value: (run) => tryText(run, isRepeated), fixed: true, right: true },
     { header: 'TOOK', value: tookText, right: true },
   ];
 }
 
 /** Of one job: a narrow terminal leaves out times before the error. */
-function runColumns(out: Output): Column<ShortRun>[] {
+function runColumns(out: Output, runs: readonly ShortRun[]): Column<ShortRun>[] {
+  const isRepeated = repeats(runs);
   return [
     { header: 'ID', value: (run) => run.run_id, fixed: true, rank: 1 },
     { header: 'STATUS', value: (run) => run.status, fixed: true, rank: 2, paint: (word) => out.state(word) },
-    { header: 'TRY', value: (run) => run.attempt_number, fixed: true, right: true, rank: 5 },
+    { header: 'TRY', value: (run) => tryText(run, isRepeated), fixed: true, right: true, rank: 5 },
     { header: 'SCHEDULED', value: (run) => out.shortTime(run.scheduled_at), fixed: true, rank: 6 },
     { header: 'TOOK', value: tookText, right: true, rank: 7 },
     { header: 'ERROR', value: (run) => run.error_message ?? run.reason, rank: 3 },
     { header: 'STARTED', value: (run) => out.shortTime(run.started_at), fixed: true, rank: 8 },
   ];
+}
+
+type Attempt = Pick<ShortRun, 'run_id' | 'attempt_number' | 'epoch'>;
+
+/** An attempt that was lost or given back costs none: the one that follows has its number again. */
+export function repeats(attempts: readonly Attempt[]): (attempt: Attempt) => boolean {
+  const nameOf = ({ run_id, attempt_number }: Attempt) => `${run_id} ${attempt_number}`;
+  const first = new Map<string, number>();
+  for (const attempt of attempts) {
+    const name = nameOf(attempt);
+    first.set(name, Math.min(first.get(name) ?? attempt.epoch, attempt.epoch));
+  }
+  return (attempt) => attempt.epoch > (first.get(nameOf(attempt)) ?? attempt.epoch);
+}
+
+/** `1+`: attempt 1 again. */
+function tryText(run: Attempt, isRepeated: (attempt: Attempt) => boolean): string {
+  return `${run.attempt_number}${isRepeated(run) ? '+' : ''}`;
+}
+
+function attemptText(run: RunWithAttempts, job: Job | undefined): string {
+  const again = repeats(run.attempts)(run) ? ' (again)' : '';
+  return `${run.attempt_number}${job ? ` of ${job.max_retries + 1}` : ''}${again}`;
 }
 
 interface AboutRun {
@@ -180,7 +205,7 @@ function runFacts(run: RunWithAttempts, { job, worker }: AboutRun, out: Output):
     ['id', run.run_id],
     ['job', job ? `${job.name} (${run.job_id})` : run.job_id],
     ['status', statusText(run)],
-    ['attempt', `${run.attempt_number}${job ? ` of ${job.max_retries + 1}` : ''}`],
+    ['attempt', attemptText(run, job)],
     ['trigger', run.trigger],
     ['scheduled', out.time(run.scheduled_at)],
     ['started', out.time(run.started_at)],
@@ -244,5 +269,5 @@ function checkpointText({ checkpoint, attempts }: RunWithAttempts, out: Output):
   const { bytes, saved_at: savedAt, epoch } = checkpoint;
   const by = attempts.find((attempt) => attempt.epoch === epoch);
   const attempt = by ? `attempt ${by.attempt_number}, ` : '';
-  return `${bytes} bytes, saved ${out.time(savedAt)} (${attempt}epoch ${epoch})`;
+  return `${countOf(bytes, 'byte')}, saved ${out.time(savedAt)} (${attempt}epoch ${epoch})`;
 }

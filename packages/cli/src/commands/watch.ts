@@ -49,7 +49,7 @@ async function watch<T extends { readonly status: string }>(
       last = state.status;
       waiting.end();
       cli.out.entry(state, line(state));
-      waiting.start(state.status);
+      waiting.start(stateWord(state.status));
     }
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -78,7 +78,12 @@ function jobLine({ status, last_updated: at, latest_run: run }: JobStatusReport,
   const took = run?.ended_at ? ` in ${showSpan(run.started_at, run.ended_at)}` : '';
   const detail = run ? `run ${run.run_id} ${run.status}${took}${attempt}` : 'not run yet';
   const why = run ? plainText(outcomeText(run)) : '';
-  return `${out.moment(at)}  ${out.state(status.padEnd(9))}  ${detail}${why && `: ${why}`}`;
+  return `${out.moment(at)}  ${out.state(stateWord(status).padEnd(9))}  ${detail}${why && `: ${why}`}`;
+}
+
+/** The report of a job calls pending what is SCHEDULED everywhere else. */
+function stateWord(status: string): string {
+  return status === 'pending' ? 'scheduled' : status;
 }
 
 function runLine(run: RunWithAttempts, { out }: Cli): string {

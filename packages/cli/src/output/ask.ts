@@ -12,7 +12,7 @@ export async function ask(
   if (!world.stdin.isTTY) throw new UsageError(`There is nobody to ask: "${question.trim()}"`, fix);
   const lines = createInterface({ input: world.stdin, output: world.stderr });
   try {
-    return (await answerTo(question, lines)).trim();
+    return (await answerTo(question, lines, world)).trim();
   } catch (error) {
     if (error instanceof Interrupted) world.stderr.write('\n');
     throw error;
@@ -48,20 +48,43 @@ async function askHidden(question: string, world: World): Promise<string> {
   // Only now: before, the terminal itself would still show what is typed.
   world.stderr.write(question);
   try {
-    return await answerTo('', lines);
+    return await answerTo('', lines, world);
   } finally {
     lines.close();
     world.stderr.write('\n');
   }
 }
 
-/** Ctrl-C and Ctrl-D close the question without an answer: without the signal it would stay pending forever. */
-async function answerTo(question: string, lines: Interface): Promise<string> {
+/** What was typed or piped in before it was asked for: whole lines, and the beginning of one. The next questions get it. */
+interface TypedAhead {
+  readonly lines: string[];
+  begun: string;
+}
+
+const TYPED_AHEAD = new WeakMap<NodeJS.ReadStream, TypedAhead>();
+
+/** Ctrl-C and Ctrl-D close the question without an answer: without the signal it would stay open forever. */
+async function answerTo(question: string, lines: Interface, { stdin, stderr }: World): Promise<string> {
+  const ahead = TYPED_AHEAD.get(stdin) ?? { lines: [], begun: '' };
+  TYPED_AHEAD.set(stdin, ahead);
+  const early = ahead.lines.shift();
+  if (early !== undefined) {
+    if (question !== '') stderr.write(`${question}\n`);
+    return early;
+  }
   const closed = new AbortController();
   lines.once('close', () => closed.abort());
-  return lines.question(question, { signal: closed.signal }).catch((error: unknown) => {
+  // One chunk may hold several lines: those after the answer are no answer to this question.
+  lines.on('line', (line) => void ahead.lines.push(line));
+  const answered = lines.question(question, { signal: closed.signal });
+  const { begun } = ahead;
+  ahead.begun = '';
+  if (begun !== '') lines.write(begun);
+  const answer = await answered.catch((error: unknown) => {
     throw closed.signal.aborted ? new Interrupted() : error;
   });
+  ahead.begun = lines.line;
+  return answer;
 }
 
 export async function readAll(stdin: NodeJS.ReadStream): Promise<string> {

@@ -988,6 +988,8 @@ export interface LogLine {
   readonly message: string;
   readonly run_id: string;
   readonly attempt_number: number;
+  /** Of the handing-out: an attempt that was lost or given back has several. */
+  readonly epoch: number;
   /** @deprecated The older name of at. */
   readonly timestamp: string;
 }

@@ -128,6 +128,7 @@ const logs = [
     message: 'handed to worker worker-7',
     run_id: RUN_ID,
     attempt_number: 1,
+    epoch: 1,
     timestamp: '2030-01-02T08:00:00.004Z',
   },
   {
@@ -135,6 +136,7 @@ const logs = [
     message: 'attempt 1 started',
     run_id: RUN_ID,
     attempt_number: 1,
+    epoch: 1,
     timestamp: '2030-01-02T08:00:00.012Z',
   },
   {
@@ -142,6 +144,7 @@ const logs = [
     message: 'attempt 1 ended: SUCCESS after 0.468 s',
     run_id: RUN_ID,
     attempt_number: 1,
+    epoch: 1,
     timestamp: '2030-01-02T08:00:00.480Z',
   },
 ];

@@ -28,7 +28,7 @@ const messages = (...runs: RunFacts[]) => logLines(runs).map(({ message }) => me
 test('a failed attempt and the one that follows are told in the order they happened', () => {
   const again: RunFacts = {
     ...RUN,
-    ...{ status: 'SUCCESS', attempt: 2, error: undefined, result: '{"ok":true}' },
+    ...{ status: 'SUCCESS', attempt: 2, epoch: 2, error: undefined, result: '{"ok":true}' },
     ...{ createdAtMs: AT + 5_000, startedAtMs: AT + 5_001, endedAtMs: AT + 5_011 },
   };
   expect(messages(again, RUN)).toEqual([
@@ -40,6 +40,24 @@ test('a failed attempt and the one that follows are told in the order they happe
     'attempt 2 started',
     'attempt 2 ended: SUCCESS after 0.01 s',
     'result: {"ok":true}',
+  ]);
+});
+
+test('an attempt that was lost and the one that repeats it are told apart, also within one millisecond', () => {
+  const lost: RunFacts = { ...RUN, status: 'LOST', error: 'the worker was lost' };
+  const again: RunFacts = {
+    ...RUN,
+    ...{ status: 'RUNNING', epoch: 2, error: undefined },
+    ...{ createdAtMs: lost.endedAtMs!, startedAtMs: lost.endedAtMs, endedAtMs: undefined },
+  };
+  const lines = logLines([again, lost]);
+  expect(lines.map(({ epoch, message }) => `${epoch} ${message}`)).toEqual([
+    '1 handed to worker w1',
+    '1 attempt 1 started',
+    '1 attempt 1 ended: LOST after 1.5 s',
+    '1 error: the worker was lost',
+    '2 handed to worker w1',
+    '2 attempt 1 (again) started',
   ]);
 });
 

@@ -13,6 +13,7 @@ const logLine = z
     message: z.string(),
     run_id: z.string(),
     attempt_number: z.int(),
+    epoch: z.int().describe('Of the handing-out: an attempt that was lost or given back has several.'),
     timestamp: deprecated(instant, 'at'),
   })
   .meta({ id: 'LogLine' });
@@ -27,27 +28,33 @@ export const runLogsAnswer = z
 
 /** In the order things happened. */
 export function logLines(attempts: readonly RunFacts[]): LogLine[] {
+  const isRepeated = (run: RunFacts) =>
+    attempts.some(
+      (other) => other.runId === run.runId && other.attempt === run.attempt && other.epoch < run.epoch,
+    );
   return attempts
-    .flatMap(linesOf)
-    .sort((a, b) => (a.timestamp < b.timestamp ? -1 : a.timestamp > b.timestamp ? 1 : 0));
+    .flatMap((run) => linesOf(run, isRepeated(run)))
+    .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : a.run_id === b.run_id ? a.epoch - b.epoch : 0));
 }
 
-function linesOf(run: RunFacts): LogLine[] {
+/** isRepeated: an attempt of this number was lost or given back before. */
+function linesOf(run: RunFacts, isRepeated: boolean): LogLine[] {
   const lines: LogLine[] = [];
   const say = (atMs: number, message: string) => {
-    const { runId, attempt } = run;
+    const { runId, attempt, epoch } = run;
     const at = instantText(atMs);
-    lines.push({ at, message, run_id: runId, attempt_number: attempt, timestamp: at });
+    lines.push({ at, message, run_id: runId, attempt_number: attempt, epoch, timestamp: at });
   };
+  const attempt = `attempt ${run.attempt}${isRepeated ? ' (again)' : ''}`;
   const { status, createdAtMs, startedAtMs, endedAtMs, executorId } = run;
   const endMs = endedAtMs ?? run.modifiedAtMs;
   if (status === 'QUEUED') say(createdAtMs, `queued${run.reason ? `: ${run.reason}` : ''}`);
   else if (status === 'SKIPPED') say(endMs, skipped(run));
   else if (executorId) say(createdAtMs, `handed to worker ${executorId}`);
-  if (startedAtMs !== undefined) say(startedAtMs, `attempt ${run.attempt} started`);
+  if (startedAtMs !== undefined) say(startedAtMs, `${attempt} started`);
   if (!isFinal(status) || status === 'SKIPPED') return lines;
   const took = startedAtMs === undefined ? '' : ` after ${Math.max(0, endMs - startedAtMs) / 1_000} s`;
-  say(endMs, `attempt ${run.attempt} ended: ${status}${took}`);
+  say(endMs, `${attempt} ended: ${status}${took}`);
   if (run.error !== undefined) say(endMs, `error: ${run.error}`);
   const stored = readStoredResult(run.result);
   if (stored) say(endMs, `result: ${stored.bytes} bytes, read at ${resultUrlOf(run.runId)}`);

@@ -42,8 +42,9 @@ export interface LogPlace {
   readonly isTorn: boolean;
   readonly lines: number;
   readonly firstAtMs: number;
-  /** What to say before anything else. */
+  /** What to say before anything else, with the instant of the line that it stands behind: whoever sorts by time finds it there. */
   readonly mark: string | undefined;
+  readonly lastAtMs: number | undefined;
   /** So long may the log become. */
   readonly bytesMax: number;
 }
@@ -110,7 +111,7 @@ export class AttemptLog {
     if (place.isTorn) this.#push({ bytes: Buffer.of(NEWLINE), used: 1 });
     if (place.mark !== undefined) {
       this.incomplete = true;
-      this.#addLine('system', atMs, Buffer.from(place.mark));
+      this.#addLine('system', place.lastAtMs ?? atMs, Buffer.from(place.mark));
     }
     for (const block of waiting) if (this.#hasRoom(block.used, atMs)) this.#push(block);
   }

@@ -4,7 +4,7 @@
  */
 import type { LogKey, LogStore } from '../log-store/log-store.ts';
 import type { RunLogRecord } from '../storage/run-log-store.ts';
-import { ATTEMPT_BYTES_MAX, type LogPlace } from './attempt-log.ts';
+import { ATTEMPT_BYTES_MAX, LINE_BYTES_MAX, type LogPlace } from './attempt-log.ts';
 
 /** Of one run, over all its attempts and servers. */
 export const RUN_BYTES_MAX = 64 * 1_024 * 1_024;
@@ -37,6 +37,7 @@ export async function findPlace(store: LogStore, options: FindPlaceOptions): Pro
     lines: before?.lines ?? 0,
     firstAtMs: before?.firstAtMs ?? Number.POSITIVE_INFINITY,
     mark: isWhole ? undefined : STOPPED,
+    lastAtMs: isWhole || !last ? undefined : await lastInstant(store, key, { segment: last.start, end }),
     bytesMax: left >= ATTEMPT_BYTES_MAX ? Number.POSITIVE_INFINITY : left,
   };
 }
@@ -54,4 +55,20 @@ async function endsWithLine(
   if (end === segment) return true;
   const [byte] = await store.read(key, { segment, from: end - 1, bytesMax: 1 });
   return byte === NEWLINE;
+}
+
+/** What stands before the text of a line. */
+const HEAD = /^(\d+) [oes] /gm;
+const HEAD_LENGTH_MAX = 32;
+
+/** Of the last line whose beginning is kept. Undefined: there is none. */
+async function lastInstant(
+  store: LogStore,
+  key: LogKey,
+  { segment, end }: { readonly segment: number; readonly end: number },
+): Promise<number | undefined> {
+  const bytesMax = Math.min(end - segment, 2 * (LINE_BYTES_MAX + HEAD_LENGTH_MAX));
+  const bytes = await store.read(key, { segment, from: end - bytesMax, bytesMax });
+  const heads = [...Buffer.from(bytes).toString('latin1').matchAll(HEAD)];
+  return heads.length === 0 ? undefined : Number(heads.at(-1)![1]);
 }

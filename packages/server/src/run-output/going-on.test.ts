@@ -173,6 +173,21 @@ describe('after a server was killed', () => {
     expect(await recorded(run)).toMatchObject([{ ended: true, incomplete: true }]);
   });
 
+  test('the mark has the instant of the line before it, however late it is noticed', async () => {
+    const run = await claimed();
+    const before = serve();
+    say(before, run, 'one\ntwo\n');
+    await kept(run, 2);
+    kill(before);
+    aheadMs += 60_000;
+    await serve().closeLeft((await recorded(run))[0]!);
+    const logs = new RunLogs({ records: stage.storage.runLogs, store, nodeId: NODES[0]! });
+    const lines: { text: string; atMs: number }[] = [];
+    for await (const line of logs.lines((await recorded(run))[0]!)) lines.push(line);
+    expect(lines.map(({ text }) => text)).toEqual(['one', 'two', MARK]);
+    expect(lines[2]!.atMs).toBe(lines[1]!.atMs);
+  });
+
   test('the log goes on in its last segment, and its middle is dropped as before', async () => {
     const run = await claimed();
     const line = `${'x'.repeat(60_000)}\n`;
