@@ -1,5 +1,7 @@
 /** Examples for the documentation: one job and one team of two in every body and answer. A test checks each against its schema. */
+
 import { defineJob, type JobId } from '@carillon/domain';
+import { countExamples } from './count-examples.ts';
 import type { DeadLetterView } from './dead-letters.ts';
 import { parseJobBody } from './job-body.ts';
 import { jobView } from './jobs.ts';
@@ -164,53 +166,7 @@ export const EXAMPLES = {
   worker,
   handler,
   logs,
-  stats: {
-    from: '2030-01-02T08:00:00.000Z',
-    to: '2030-01-02T08:02:00.000Z',
-    bucket: 'minute',
-    buckets: [
-      {
-        at: '2030-01-02T08:00:00.000Z',
-        ...{
-          started: 1_204,
-          succeeded: 1_190,
-          failed: 9,
-          timed_out: 2,
-          cancelled: 1,
-          skipped: 3,
-          retried: 8,
-          lost: 2,
-        },
-        start_delay_ms: { p50: 3, p95: 12, p99: 41 },
-        duration_ms: { p50: 88, p95: 410, p99: 1_297 },
-      },
-    ],
-  },
-  statsNow: {
-    as_of: '2030-01-02T08:00:00.000Z',
-    ...{ running: 211, slots: 256, workers: 1 },
-    ...{ oldest_waiting_at: '2030-01-02T07:59:59.200Z', waiting_at_least: 37 },
-    start_delay_ms: { p50: 3, p95: 12, p99: 41 },
-    failed_last_hour: 12,
-  },
-  failure: {
-    fingerprint: '5f1d9c0e7a3b8264',
-    namespace: 'default',
-    handler: 'http',
-    message: 'the answer was 503',
-    ...{ count: 41, jobs: 3 },
-    first_at: '2030-01-02T07:10:09.000Z',
-    last_at: '2030-01-02T08:00:09.000Z',
-    sample_run_id: RUN_ID,
-    sample_job_id: JOB_ID,
-    sample_job_name: 'Weekday report',
-  },
-  live: {
-    id: '74231-1802',
-    as_of: '2030-01-02T09:00:01.000Z',
-    changed: { jobs: [JOB_ID], runs: [RUN_ID], workers: false, dead_letters: false },
-    refetch: false,
-  },
+  ...countExamples({ jobId: JOB_ID, runId: RUN_ID }),
   event: {
     specversion: '1.0',
     id: '74231-1802-0',
