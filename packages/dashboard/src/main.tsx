@@ -19,10 +19,17 @@ const theme = createTheme({
   primaryShade: 8,
   defaultRadius: 'md',
   respectReducedMotion: true,
+  components: {
+    Modal: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
+    // A dialog has a title, not a banner of the page.
+    ModalHeader: { defaultProps: { role: 'presentation' } },
+  },
 });
 
 /** The server lets only styles with this mark in. */
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="style-nonce"]')?.content;
+// So does the part of dialogs that keeps the page behind them still: it looks for the mark here.
+(globalThis as { __webpack_nonce__?: string }).__webpack_nonce__ = nonce ?? '';
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

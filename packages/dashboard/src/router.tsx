@@ -64,7 +64,11 @@ const newJob = createRoute({
 const job = createRoute({
   getParentRoute: () => shell,
   path: '/jobs/$jobId',
-  validateSearch: readSearch({ tab: choice(['runs', 'definition', 'versions', 'calendar']), status: text }),
+  validateSearch: readSearch({
+    tab: choice(['runs', 'definition', 'versions', 'calendar']),
+    status: text,
+    month: text,
+  }),
   component: lazyRouteComponent(() => import('./screens/job/job-screen.tsx'), 'JobScreen'),
 });
 

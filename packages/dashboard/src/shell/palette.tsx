@@ -28,7 +28,7 @@ export function Palette({ opened, onClose }: { opened: boolean; onClose: () => v
       padding={0}
       yOffset="12vh"
       title={undefined}
-      aria-label="Find anything"
+      attributes={{ content: { 'aria-label': 'Find anything' } }}
     >
       {opened && <Finder onClose={onClose} />}
     </Modal>

@@ -40,8 +40,9 @@ export function Shell() {
   const href = useRouterState({ select: (state) => state.location.href });
   // The session ended while the page was open: sign in, and come back.
   useEffect(() => {
-    if (caller === null) void navigate({ to: '/login', search: { next: href } });
-  }, [caller, navigate, href]);
+    // The address of the sign-in is there before its screen is: it must not become the page to come back to.
+    if (caller === null && !path.endsWith('/login')) void navigate({ to: '/login', search: { next: href } });
+  }, [caller, navigate, href, path]);
   const go = ({ to, part }: Screen) =>
     navigate({
       to,
@@ -72,7 +73,7 @@ export function Shell() {
             </Group>
             <Group gap="md" wrap="nowrap">
               <StatusBar />
-              <Button size="compact-sm" variant="default" onClick={finder.open} aria-label="Find anything">
+              <Button size="compact-sm" variant="default" onClick={finder.open} title="Find anything">
                 Find&nbsp;<Kbd size="xs">Ctrl K</Kbd>
               </Button>
               <AccountMenu caller={caller} />

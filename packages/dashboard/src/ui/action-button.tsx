@@ -8,6 +8,7 @@ import { type ReactNode, useState } from 'react';
 import { type Action, usePermission } from '../api/session.ts';
 import { notify } from './notify.ts';
 import { Problem } from './problem.tsx';
+import { randomKey } from './random-key.ts';
 
 interface Confirmation {
   readonly title: string;
@@ -141,11 +142,4 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
       </form>
     </Modal>
   );
-}
-
-/** crypto.randomUUID is only there over TLS and on loopback. */
-function randomKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
-    byte.toString(16).padStart(2, '0'),
-  ).join('');
 }

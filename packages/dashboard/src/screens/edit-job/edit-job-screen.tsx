@@ -1,8 +1,61 @@
-/** edit-job-screen: to come with the next step. */
+/** Makes a new job, also as a copy of another (`from`), and edits one that is there. */
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { carillon } from '../../api/carillon.ts';
+import { Loaded } from '../../ui/card.tsx';
+import { bodyOfCopy, bodyOfJob } from './job-body.ts';
+import { JobEditor } from './job-editor.tsx';
+
+const newRoute = getRouteApi('/shell/jobs/new');
+const editRoute = getRouteApi('/shell/jobs/$jobId/edit');
+
 export function NewJobScreen() {
-  return null;
+  const { from, ns } = newRoute.useSearch();
+  return from === undefined ? <EmptyJob namespace={ns} /> : <CopiedJob from={from} key={from} />;
+}
+
+function EmptyJob({ namespace }: { namespace: string | undefined }) {
+  const initial = {
+    ...{ name: '', handler: 'http', payload: {} },
+    ...(namespace !== undefined && { namespace }),
+  };
+  return <JobEditor draftId="new" title="New job" initial={initial} />;
+}
+
+function CopiedJob({ from }: { from: string }) {
+  return (
+    <Loaded of={useJobOnce(from)} height={400}>
+      {(job) => <JobEditor draftId={`copy-of-${from}`} title="New job" initial={bodyOfCopy(job)} />}
+    </Loaded>
+  );
 }
 
 export function EditJobScreen() {
-  return null;
+  const { jobId } = editRoute.useParams();
+  return (
+    <Loaded of={useJobOnce(jobId)} height={400}>
+      {(job) => (
+        <JobEditor
+          key={jobId}
+          draftId={jobId}
+          title={`Edit ${job.name}`}
+          initial={bodyOfJob(job)}
+          job={job}
+        />
+      )}
+    </Loaded>
+  );
+}
+
+/** Read when the editing begins: what changes meanwhile must not move under the hands of who types. */
+function useJobOnce(jobId: string) {
+  return useQuery({
+    queryKey: ['to-edit', jobId],
+    queryFn: ({ signal }) => carillon.jobs.get(jobId, { signal }),
+    staleTime: 0,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
+    placeholderData: undefined,
+  });
 }

@@ -1,4 +1,96 @@
-/** job-screen: to come with the next step. */
+/** One job: whether and when it will run, how its last runs went, and what can be done with it. */
+import type { ShortRun } from '@carillon/client';
+import { Stack, Tabs } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { carillon } from '../../api/carillon.ts';
+import { useRefreshMs } from '../../api/use-refresh.ts';
+import { Loaded } from '../../ui/card.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { VirtualList } from '../../ui/virtual-list.tsx';
+import { RUN_COLUMNS } from '../runs/run-columns.tsx';
+import { CalendarTab } from './calendar-tab.tsx';
+import { DefinitionTab } from './definition-tab.tsx';
+import { JobHeader } from './job-header.tsx';
+import { RunStrip } from './run-strip.tsx';
+import { VersionsTab } from './versions-tab.tsx';
+import { WhyNot } from './why-not.tsx';
+
+const route = getRouteApi('/shell/jobs/$jobId');
+const PAGE = 50;
+const TABS = [
+  { value: 'runs', label: 'Runs' },
+  { value: 'definition', label: 'Definition' },
+  { value: 'calendar', label: 'Calendar' },
+  { value: 'versions', label: 'Versions' },
+] as const;
+
 export function JobScreen() {
-  return null;
+  const { jobId } = route.useParams();
+  const { tab = 'runs', month } = route.useSearch();
+  const navigate = useNavigate();
+  const refetchInterval = useRefreshMs();
+  const job = useQuery({
+    queryKey: ['jobs', jobId],
+    queryFn: ({ signal }) => carillon.jobs.get(jobId, { signal }),
+    refetchInterval,
+    placeholderData: undefined,
+  });
+  const show = (to: string | null) =>
+    void navigate({
+      to: '.',
+      search: (before: object) => ({ ...before, tab: to ?? undefined }),
+      replace: true,
+    } as never);
+  return (
+    <Loaded of={job} height={300}>
+      {(found) => (
+        <Stack gap="md">
+          <JobHeader job={found} />
+          <WhyNot job={found} />
+          <RunStrip jobId={jobId} />
+          <Tabs value={tab} onChange={show} keepMounted={false}>
+            <Tabs.List mb="sm">
+              {TABS.map(({ value, label }) => (
+                <Tabs.Tab key={value} value={value}>
+                  {label}
+                </Tabs.Tab>
+              ))}
+            </Tabs.List>
+            <Tabs.Panel value="runs">
+              <Runs jobId={jobId} />
+            </Tabs.Panel>
+            <Tabs.Panel value="definition">
+              <DefinitionTab job={found} />
+            </Tabs.Panel>
+            <Tabs.Panel value="versions">
+              <VersionsTab jobId={jobId} />
+            </Tabs.Panel>
+            <Tabs.Panel value="calendar">
+              <CalendarTab job={found} month={month} />
+            </Tabs.Panel>
+          </Tabs>
+        </Stack>
+      )}
+    </Loaded>
+  );
 }
+
+function Runs({ jobId }: { jobId: string }) {
+  const navigate = useNavigate();
+  const refreshMs = useRefreshMs();
+  return (
+    <VirtualList
+      label="Runs of this job"
+      queryKey={['jobs', jobId, 'runs']}
+      list={() => carillon.jobs.runs(jobId, { limit: PAGE })}
+      columns={RUN_COLUMNS}
+      idOf={idOf}
+      refetchMs={refreshMs || undefined}
+      onOpen={({ run_id: runId }) => void navigate({ to: '/runs/$runId', params: { runId } })}
+      empty={<Empty title="It has not run yet">Run it now, or wait until its schedule starts it.</Empty>}
+    />
+  );
+}
+
+const idOf = (run: ShortRun) => `${run.run_id} ${run.epoch} ${run.attempt_number}`;

@@ -1,69 +1,92 @@
-/** All jobs, newest first, narrowed by the address. */
-import type { ListedJob } from '@carillon/client';
-import { Group, Stack, TextInput, Title } from '@mantine/core';
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { carillon } from '../../api/carillon.ts';
+/** All jobs, newest first, narrowed by the address: when each runs, how its last run went, and actions on many at once. */
+import type { JobFilter, ListedJob } from '@carillon/client';
+import { Button, Group, Stack, Title } from '@mantine/core';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { useCallback, useMemo, useState } from 'react';
+import { BASE_URL, carillon } from '../../api/carillon.ts';
+import { usePermission } from '../../api/session.ts';
+import { useRefreshMs } from '../../api/use-refresh.ts';
 import { Empty } from '../../ui/empty.tsx';
-import { Instant } from '../../ui/instant.tsx';
-import { StateBadge } from '../../ui/state-badge.tsx';
-import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
+import { LinkButton } from '../../ui/link-button.tsx';
+import { useShortcuts } from '../../ui/shortcuts.ts';
+import { VirtualList } from '../../ui/virtual-list.tsx';
+import { BulkBar } from './bulk-bar.tsx';
+import { jobColumns } from './job-columns.tsx';
+import { isNarrowed, JobFilters, JobOrder, jobFilterOf, useClearFilters } from './job-filters.tsx';
+import classes from './jobs.module.css';
+import { useNamespaces } from './use-names.ts';
 
 const route = getRouteApi('/shell/jobs');
-
-const COLUMNS: readonly Column<ListedJob>[] = [
-  { key: 'status', title: 'State', width: '120px', cell: ({ status }) => <StateBadge state={status} /> },
-  {
-    key: 'name',
-    title: 'Name',
-    width: 'minmax(120px, 2fr)',
-    cell: ({ job_id: jobId, name }) => (
-      <Link to="/jobs/$jobId" params={{ jobId }}>
-        {name}
-      </Link>
-    ),
-  },
-  { key: 'handler', title: 'Handler', width: '120px', from: 'md', cell: ({ handler }) => handler },
-  { key: 'next', title: 'Next', width: '150px', cell: ({ next_run_at: at }) => <Instant at={at} /> },
-];
+const PAGE = 50;
+const NOTHING: ReadonlySet<string> = new Set();
 
 export function JobsScreen() {
-  const { ns, ...filter } = route.useSearch();
-  const navigate = useNavigate({ from: '/jobs' });
+  const search = route.useSearch();
+  const { ns, sort } = search;
+  const navigate = useNavigate();
+  const create = usePermission('jobs.create', { namespace: ns });
+  const [ids, setIds] = useState<ReadonlySet<string>>(NOTHING);
+  const [items, setItems] = useState<readonly ListedJob[]>([]);
+  const onItems = useCallback((shown: readonly ListedJob[]) => setItems(shown), []);
+  const several = useNamespaces().length > 1 && ns === undefined;
+  const columns = useMemo(() => jobColumns({ withNamespace: several }), [several]);
+  const clearFilters = useClearFilters();
+  const refreshMs = useRefreshMs();
+  const makeNew = () => void navigate({ to: '/jobs/new', search: ns === undefined ? {} : { ns } });
+  useShortcuts({ n: () => create.allowed && makeNew(), Escape: () => setIds(NOTHING) });
+  const narrowed = isNarrowed(search);
   return (
     <Stack gap="sm">
       <Group justify="space-between">
         <Title order={1} size="h3">
           Jobs
         </Title>
+        <Group gap="xs">
+          <JobOrder search={search} />
+          <LinkButton label="New job" to="/jobs/new" search={{ ns }} why={create.why} />
+        </Group>
       </Group>
-      <TextInput
-        aria-label="Part of the name"
-        placeholder="Part of the name"
-        size="xs"
-        maw={300}
-        defaultValue={filter.text ?? ''}
-        onChange={({ currentTarget: { value } }) =>
-          void navigate({ search: (before) => ({ ...before, text: value || undefined }), replace: true })
-        }
-      />
-      <VirtualList
-        label="Jobs"
-        queryKey={['jobs', 'list', ns, filter]}
-        list={() =>
-          carillon.jobs.list({
-            namespace: ns,
-            status: filter.status,
-            text: filter.text,
-            handler: filter.handler,
-          })
-        }
-        columns={COLUMNS}
-        idOf={(job) => job.job_id}
-        onOpen={({ job_id: jobId }) => void navigate({ to: '/jobs/$jobId', params: { jobId } })}
-        empty={
-          <Empty title="No jobs yet">Make the first one with the button above, or from a terminal.</Empty>
-        }
-      />
+      <JobFilters search={search} />
+      {ids.size > 0 && <BulkBar ids={ids} items={items} search={search} onClear={() => setIds(NOTHING)} />}
+      <div className={classes.list}>
+        <VirtualList
+          label="Jobs"
+          queryKey={['jobs', 'list', search]}
+          list={() =>
+            carillon.jobs.list({
+              ...jobFilterOf(search),
+              ...{ sort: sort as JobFilter['sort'], include: 'last_run', limit: PAGE },
+            })
+          }
+          columns={columns}
+          idOf={idOf}
+          selection={{ ids, change: setIds }}
+          refetchMs={refreshMs || undefined}
+          onItems={onItems}
+          onOpen={({ job_id: jobId }) => void navigate({ to: '/jobs/$jobId', params: { jobId } })}
+          empty={
+            narrowed ? (
+              <Empty title="No job matches">
+                Drop a filter to see more.{' '}
+                <Button size="compact-xs" variant="subtle" onClick={clearFilters}>
+                  Clear all filters
+                </Button>
+              </Empty>
+            ) : (
+              <Empty title="No jobs yet" command={firstJob()}>
+                Make the first one with New job, or paste this into a terminal:
+              </Empty>
+            )
+          }
+        />
+      </div>
     </Stack>
   );
+}
+
+const idOf = ({ job_id: id }: ListedJob) => id;
+
+function firstJob(): string {
+  const url = BASE_URL.href.replace(/\/$/, '');
+  return `CARILLON_URL=${url} npx carillon jobs create hello --http ${url}/health/live`;
 }

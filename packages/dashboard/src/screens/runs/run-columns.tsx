@@ -3,7 +3,7 @@ import type { ListedRun, ShortRun } from '@carillon/client';
 import { Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { Instant, Took } from '../../ui/instant.tsx';
-import { StateBadge } from '../../ui/state-badge.tsx';
+import { StateBadge, stateWord } from '../../ui/state-badge.tsx';
 import { duration } from '../../ui/time.ts';
 import type { Column } from '../../ui/virtual-list.tsx';
 
@@ -16,7 +16,7 @@ export const RUN_COLUMNS: readonly Column<ShortRun>[] = [
     title: 'State',
     width: '120px',
     cell: ({ run_id: runId, status }) => (
-      <Link to="/runs/$runId" params={{ runId }} aria-label={`Run ${runId}, ${status}`}>
+      <Link to="/runs/$runId" params={{ runId }} aria-label={`Run ${runId}, ${stateWord(status)}`}>
         <StateBadge state={status} />
       </Link>
     ),

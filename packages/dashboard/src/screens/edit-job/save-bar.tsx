@@ -1,0 +1,167 @@
+/** Saves the job: a new one at once, a change after its difference was shown. A stale save shows theirs and yours, and loses nothing. */
+import { CarillonError, type Job, type JobFields, type Json, type NewJob } from '@carillon/client';
+import { Button, Group, Text, Tooltip } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
+import { carillon, isSignedOut } from '../../api/carillon.ts';
+import { SESSION_KEY, usePermission } from '../../api/session.ts';
+import { notify } from '../../ui/notify.ts';
+import { randomKey } from '../../ui/random-key.ts';
+import classes from './edit-job.module.css';
+import { type Body, bodyOfJob, rebased } from './job-body.ts';
+import { ConflictDialog, SaveDialog } from './save-dialogs.tsx';
+
+interface SaveBarProps {
+  readonly body: Body;
+  readonly base: { readonly body: Body; readonly version: number } | undefined;
+  readonly job: Job | undefined;
+  readonly patch: JobFields | undefined;
+  readonly changed: boolean;
+  readonly isReadable: boolean;
+  /** Begins again with this body, as that version has it. */
+  readonly start: (body: Body, version: number | undefined) => void;
+  /** Puts another body and base under what is on the page. */
+  readonly rebase: (body: Body, base: { body: Body; version: number }) => void;
+  readonly forget: () => void;
+  readonly onRefusal: (error: unknown) => void;
+}
+
+const STALE = new Set(['version_mismatch', 'job_changed']);
+
+export function SaveBar(props: SaveBarProps) {
+  const { body, base, job, patch, changed, isReadable, start, rebase, forget, onRefusal } = props;
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const [asking, setAsking] = useState(false);
+  const [theirs, setTheirs] = useState<Job>();
+  const why = useWhy(body, job);
+  // The same definition sent twice makes one job.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another definition gets another key.
+  const idempotencyKey = useMemo(() => randomKey(), [JSON.stringify(body)]);
+
+  const save = useMutation({
+    mutationFn: async () =>
+      job && base
+        ? await carillon.jobs.update(job.job_id, patch ?? {}, { ifVersion: base.version })
+        : await carillon.jobs.create(body as unknown as NewJob, { idempotencyKey }),
+    onSuccess: async ({ job_id: jobId, name }) => {
+      forget();
+      notify({ message: `${name ?? 'The job'} was ${job ? 'saved' : 'made'}.` });
+      await queries.invalidateQueries({ queryKey: ['jobs'] });
+      await navigate({ to: '/jobs/$jobId', params: { jobId } });
+    },
+    onError: async (error) => {
+      setAsking(false);
+      if (isSignedOut(error)) return queries.setQueryData(SESSION_KEY, null);
+      if (!(error instanceof CarillonError && STALE.has(error.code)) || !job) {
+        onRefusal(error);
+        return focusField(error);
+      }
+      try {
+        setTheirs(await carillon.jobs.get(job.job_id));
+      } catch (problem) {
+        onRefusal(problem);
+      }
+    },
+  });
+  const nothing = job !== undefined && !changed;
+  const reason =
+    why ??
+    (isReadable ? undefined : 'What was typed is not JSON yet.') ??
+    (nothing ? 'Nothing was changed.' : undefined);
+  const submit = () => {
+    if (reason !== undefined || save.isPending) return;
+    onRefusal(undefined);
+    if (job) setAsking(true);
+    else save.mutate();
+  };
+  return (
+    <Group className={classes.bar} justify="space-between">
+      <Text size="xs" c="dimmed">
+        {changed ? 'Not saved yet; kept in this tab.' : ''}
+      </Text>
+      <Group gap="sm">
+        <Button
+          variant="default"
+          onClick={() => {
+            forget();
+            void (job
+              ? navigate({ to: '/jobs/$jobId', params: { jobId: job.job_id } })
+              : navigate({ to: '/jobs' }));
+          }}
+        >
+          Discard
+        </Button>
+        <Tooltip
+          label={reason}
+          disabled={reason === undefined}
+          events={{ hover: true, focus: true, touch: true }}
+        >
+          <Button
+            loading={save.isPending && !asking}
+            aria-disabled={reason !== undefined}
+            data-disabled={reason !== undefined || undefined}
+            onClick={submit}
+          >
+            {job ? 'Review and save' : 'Create job'}
+          </Button>
+        </Tooltip>
+      </Group>
+      {asking && base && (
+        <SaveDialog
+          before={base.body}
+          after={body}
+          busy={save.isPending}
+          error={null}
+          onClose={() => setAsking(false)}
+          onSave={() => !save.isPending && save.mutate()}
+        />
+      )}
+      {theirs && base && (
+        <ConflictDialog
+          base={base.body}
+          yours={body}
+          theirs={theirs}
+          onClose={() => setTheirs(undefined)}
+          onMerge={() => {
+            const now = bodyOfJob(theirs);
+            rebase(rebased(base.body, now, body), { body: now, version: theirs.version });
+            setTheirs(undefined);
+          }}
+          onDiscard={() => {
+            start(bodyOfJob(theirs), theirs.version);
+            setTheirs(undefined);
+          }}
+        />
+      )}
+    </Group>
+  );
+}
+
+/** Which role is missing; undefined: they may save it. */
+function useWhy(body: Body, job: Job | undefined): string | undefined {
+  const namespace = job?.namespace ?? textOf(body.namespace) ?? 'default';
+  const save = usePermission(job ? 'jobs.update' : 'jobs.create', { namespace, userId: job?.user_id });
+  const scripts = usePermission('scripts.submit', { namespace });
+  const isScript = body.handler === 'script' || job?.handler === 'script';
+  return save.why ?? (isScript ? scripts.why : undefined);
+}
+
+function textOf(value: Json | undefined): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** Where the refused field is on the page, it gets the focus. */
+function focusField(error: unknown): void {
+  const field = error instanceof CarillonError ? error.field : undefined;
+  if (field === undefined) return;
+  const names = [field, field.split(/[.[]/, 2).join('.'), field.split(/[.[]/, 1)[0] ?? ''];
+  for (const name of names) {
+    const found = document.querySelector<HTMLElement>(`[data-field="${CSS.escape(name)}"]`);
+    if (!found) continue;
+    found.closest('details')?.setAttribute('open', '');
+    found.focus();
+    return;
+  }
+}

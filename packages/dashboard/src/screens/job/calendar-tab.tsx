@@ -1,0 +1,190 @@
+/** A month of coming fires in the zone of the job, with the days on which clocks change. */
+import type { Job } from '@carillon/client';
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { carillon } from '../../api/carillon.ts';
+import { Card, Loaded } from '../../ui/card.tsx';
+import { useZone } from '../../ui/preferences.tsx';
+import { clockTime, dayKey } from '../../ui/time.ts';
+import { Warning } from '../../ui/warning.tsx';
+import { bodyOfJob } from '../edit-job/job-body.ts';
+import { scheduleFieldsOf } from '../edit-job/when-mode.ts';
+import {
+  byDay,
+  dayStartMs,
+  type Fires,
+  isMonth,
+  monthAfter,
+  NO_FIRES,
+  readFires,
+  weeksOf,
+} from './fire-calendar.ts';
+import classes from './job.module.css';
+
+const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
+const TIMES_SHOWN_MAX = 3;
+const KEPT_MS = 60_000;
+
+export function CalendarTab({ job, month: asked }: { job: Job; month: string | undefined }) {
+  const own = useZone();
+  const zone = job.time_zone ?? own;
+  const navigate = useNavigate();
+  const today = dayKey(new Date(), zone);
+  const month = isMonth(asked) ? asked : today.slice(0, 7);
+  const weeks = weeksOf(month);
+  const fires = useQuery({
+    queryKey: ['schedules', 'calendar', job.job_id, month, job.version, zone],
+    queryFn: ({ signal }) => readMonth(job, { weeks, zone, signal }),
+    staleTime: KEPT_MS,
+  });
+  const show = (to: string | undefined) =>
+    void navigate({
+      to: '.',
+      search: (before: object) => ({ ...before, month: to }),
+      replace: true,
+    } as never);
+  const title = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' }).format(
+    new Date(`${month}-01T00:00:00Z`),
+  );
+  return (
+    <Card
+      title={title}
+      actions={
+        <Group gap={4} wrap="nowrap">
+          <Button
+            size="compact-xs"
+            variant="default"
+            aria-label="Month before"
+            onClick={() => show(monthAfter(month, -1))}
+          >
+            ‹
+          </Button>
+          <Button size="compact-xs" variant="default" onClick={() => show(undefined)}>
+            Today
+          </Button>
+          <Button
+            size="compact-xs"
+            variant="default"
+            aria-label="Month after"
+            onClick={() => show(monthAfter(month, 1))}
+          >
+            ›
+          </Button>
+        </Group>
+      }
+    >
+      <Loaded of={fires} height={420}>
+        {(found) => (
+          <Month found={found} weeks={weeks} zone={zone} today={today} month={month} title={title} />
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+async function readMonth(
+  job: Job,
+  { weeks, zone, signal }: { weeks: readonly string[][]; zone: string; signal: AbortSignal },
+): Promise<Fires> {
+  const fromMs = Math.max(Date.now(), dayStartMs(weeks[0]![0]!, zone));
+  const toMs = dayStartMs(weeks.at(-1)!.at(-1)!, zone) + 24 * 3_600_000;
+  if (toMs < Date.now() || job.next_run_at === null) return NO_FIRES;
+  if (job.schedule_type !== 'CRON' && job.schedule_type !== 'INTERVAL')
+    return {
+      ...NO_FIRES,
+      fires: [job.next_run_at],
+      perDay: new Map([[dayKey(new Date(job.next_run_at), zone), 1]]),
+    };
+  const schedule = scheduleFieldsOf(bodyOfJob(job));
+  return readFires((request) => carillon.schedules.preview(request, { signal }), { schedule, fromMs, toMs });
+}
+
+interface MonthProps {
+  readonly found: Fires;
+  readonly weeks: readonly string[][];
+  readonly zone: string;
+  readonly today: string;
+  readonly month: string;
+  readonly title: string;
+}
+
+function Month({ found, weeks, zone, today, month, title }: MonthProps) {
+  const days = byDay(found.fires, zone);
+  const changes = byDay(
+    found.warnings.map(({ at }) => at),
+    zone,
+  );
+  const shown = new Set(weeks.flat());
+  const warnings = found.warnings.filter(
+    ({ kind, at }) => kind === 'fixed_offset' || shown.has(dayKey(new Date(at), zone)),
+  );
+  const later = found.warnings.find((warning) => !warnings.includes(warning));
+  return (
+    <Stack gap="sm">
+      <table className={classes.calendar} aria-label={`Fires in ${title}`}>
+        <thead>
+          <tr>
+            {WEEKDAYS.map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {weeks.map((week) => (
+            <tr key={week[0]}>
+              {week.map((day) => (
+                <td
+                  key={day}
+                  data-outside={!day.startsWith(month) || day < today || undefined}
+                  data-today={day === today || undefined}
+                  data-change={changes.has(day) || undefined}
+                >
+                  <span className={classes.date}>
+                    <span>{Number(day.slice(8))}</span>
+                    {changes.has(day) && <span className={classes.change}>clocks change</span>}
+                  </span>
+                  <Day fires={days.get(day) ?? []} count={found.perDay.get(day) ?? 0} zone={zone} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {warnings.map(({ at, message }) => (
+        <Warning key={`${at} ${message}`}>{message}</Warning>
+      ))}
+      {later && (
+        <Text size="sm" c="dimmed">
+          Later: {later.message}
+        </Text>
+      )}
+      <Text size="xs" c="dimmed">
+        Times of {zone}.
+      </Text>
+    </Stack>
+  );
+}
+
+function Day({ fires, count, zone }: { fires: readonly string[]; count: number; zone: string }) {
+  if (count === 0) return null;
+  const shown = fires.slice(0, TIMES_SHOWN_MAX);
+  const seconds = shown.some((at) => Date.parse(at) % 60_000 !== 0);
+  const rest = count - shown.length;
+  return (
+    <ul className={classes.times}>
+      {shown.map((at) => (
+        <li key={at}>{clockTime(new Date(at), zone, { seconds })}</li>
+      ))}
+      {rest > 0 && (
+        <li className="muted">
+          {shown.length === 0
+            ? `${rest.toLocaleString('en')} times`
+            : `and ${rest.toLocaleString('en')} more`}
+        </li>
+      )}
+    </ul>
+  );
+}

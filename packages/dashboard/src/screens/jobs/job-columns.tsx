@@ -1,0 +1,115 @@
+/** The columns of the list of jobs. */
+import type { ListedJob } from '@carillon/client';
+import { Badge, VisuallyHidden } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { Instant } from '../../ui/instant.tsx';
+import { useZone } from '../../ui/preferences.tsx';
+import { StateBadge, StateIcon, stateWord } from '../../ui/state-badge.tsx';
+import type { Column } from '../../ui/virtual-list.tsx';
+import classes from './jobs.module.css';
+import { OutcomeStrip } from './outcome-strip.tsx';
+import { scheduleWords } from './schedule-words.ts';
+import { useUserName } from './use-names.ts';
+
+const LABELS_SHOWN_MAX = 3;
+
+export function jobColumns({ withNamespace }: { withNamespace: boolean }): readonly Column<ListedJob>[] {
+  return [
+    {
+      key: 'status',
+      title: 'State',
+      width: '104px',
+      from: 'sm',
+      cell: ({ status }) => <StateBadge state={status} />,
+    },
+    {
+      key: 'name',
+      title: 'Name',
+      width: 'minmax(120px, 3fr)',
+      cell: (job) => <Name job={job} withNamespace={withNamespace} />,
+    },
+    {
+      key: 'schedule',
+      title: 'Runs',
+      width: 'minmax(130px, 2fr)',
+      from: 'sm',
+      cell: (job) => <Words job={job} />,
+    },
+    {
+      key: 'next',
+      title: 'Next',
+      width: '112px',
+      cell: (job) =>
+        job.status === 'PAUSED' ? <span className="muted">paused</span> : <Instant at={job.next_run_at} />,
+    },
+    { key: 'last', title: 'Last run', width: '112px', from: 'sm', cell: (job) => <LastRun job={job} /> },
+    {
+      key: 'strip',
+      title: 'Last 20 runs',
+      width: '106px',
+      from: 'md',
+      cell: ({ job_id: jobId }) => <OutcomeStrip jobId={jobId} />,
+    },
+    { key: 'handler', title: 'Handler', width: '76px', from: 'md', cell: ({ handler }) => handler },
+    {
+      key: 'owner',
+      title: 'Owner',
+      width: '90px',
+      from: 'lg',
+      cell: ({ user_id: id }) => <Owner userId={id} />,
+    },
+  ];
+}
+
+function Name({ job, withNamespace }: { job: ListedJob; withNamespace: boolean }) {
+  const labels = Object.entries(job.labels);
+  return (
+    <span className={classes.name}>
+      {/* Where there is no room for a column of states. */}
+      <span className={classes.icon} title={stateWord(job.status)}>
+        <StateIcon state={job.status} />
+        <VisuallyHidden>{stateWord(job.status)}</VisuallyHidden>
+      </span>
+      <Link to="/jobs/$jobId" params={{ jobId: job.job_id }} className="ellipsis" title={job.name}>
+        {job.name}
+      </Link>
+      {withNamespace && <span className={classes.namespace}>{job.namespace}</span>}
+      {labels.slice(0, LABELS_SHOWN_MAX).map(([name, value]) => (
+        <Badge key={name} size="xs" variant="default" tt="none" fw={500} className={classes.label}>
+          {name}:{value}
+        </Badge>
+      ))}
+      {labels.length > LABELS_SHOWN_MAX && (
+        <span className={classes.namespace}>+{labels.length - LABELS_SHOWN_MAX}</span>
+      )}
+    </span>
+  );
+}
+
+function Words({ job }: { job: ListedJob }) {
+  const words = scheduleWords(job, useZone());
+  return <span title={job.cron_expression ?? words}>{words}</span>;
+}
+
+function LastRun({ job: { last_run: run } }: { job: ListedJob }) {
+  if (!run) return <span className="muted">never</span>;
+  return (
+    <span className={classes.last}>
+      <Link
+        to="/runs/$runId"
+        params={{ runId: run.run_id }}
+        aria-label={`Last run: ${stateWord(run.status)}`}
+        title={stateWord(run.status)}
+      >
+        <StateIcon state={run.status} />
+      </Link>
+      <Instant at={run.ended_at ?? run.started_at ?? run.scheduled_at} />
+    </span>
+  );
+}
+
+export function Owner({ userId }: { userId: string | null }) {
+  const userName = useUserName();
+  if (userId === null) return <span className="muted">–</span>;
+  return <span title={userId}>{userName(userId)}</span>;
+}
