@@ -296,6 +296,7 @@ describe('runs on request', () => {
       message: expect.any(String),
       run_id: runId,
       attempt_number: 1,
+      epoch: 1,
     });
   });
 
