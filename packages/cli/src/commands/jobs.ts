@@ -77,7 +77,7 @@ export const jobCommands: readonly CommandSpec[] = [
     read: (client, query) => client.jobs.list({ ...query, include: ['last_run'] }),
     columns: (out, jobs) => [
       { header: 'ID', value: idColumn(out, jobs), fixed: true, rank: 1 },
-      { header: 'NAME', value: (job) => job.name, rank: 2 },
+      { header: 'NAME', value: (job) => job.name, rank: 2, usefulWidth: 20 },
       { header: 'STATUS', value: statusWord, fixed: true, rank: 3, paint: (word) => out.state(word) },
       { header: 'NEXT RUN', value: (job) => out.briefTime(job.next_run_at), fixed: true, rank: 4 },
       { header: 'LAST RUN', value: (job) => lastRunWord(job, out), rank: 6 },
