@@ -3,7 +3,15 @@
  * was handed. A message that breaks the protocol throws, and costs this stream and nothing else.
  */
 import { create } from '@bufbuild/protobuf';
-import type { ClaimedBatch, ClaimedRun, LeaseId, RunId, RunOutcome, WorkerId } from '@carillon/domain';
+import {
+  type ClaimedBatch,
+  type ClaimedRun,
+  type LeaseId,
+  RUN_ERRORS,
+  type RunId,
+  type RunOutcome,
+  type WorkerId,
+} from '@carillon/domain';
 import type { Clock, Log, Random } from '@carillon/foundation';
 import {
   protocol as P,
@@ -61,6 +69,7 @@ const VERDICTS: Record<ReportVerdict, P.Verdict> = {
 };
 
 const NEVER_ARRIVED: RunOutcome = { kind: 'RETURNED', error: 'the run never reached its worker' };
+const LEFT: RunOutcome = { kind: 'RETURNED', error: RUN_ERRORS.shutDown() };
 const NOT_SENT: RunOutcome = {
   kind: 'RETURNED',
   error: 'the lease was too large for one message, and the worker takes only one',
@@ -88,6 +97,8 @@ export class RemoteWorker implements LocalWorker {
   #settled = new Map<LeaseId, P.Settled>();
   #settledCount = 0;
   #isLeaving = false;
+  /** Nobody recorded some of what it told. */
+  #hasUnrecorded = false;
 
   constructor(options: RemoteWorkerOptions) {
     this.#options = options;
@@ -160,6 +171,24 @@ export class RemoteWorker implements LocalWorker {
     return unknown;
   }
 
+  /**
+   * LEASE-15: it has said its last word, and starts nothing more. What it was assigned and has not ended goes back, and what was claimed
+   * for it and never reached it. Answers how many runs that was.
+   */
+  async giveBackAll(): Promise<number> {
+    const assigned = this.#leases.takeUnnamed(new Map());
+    this.#neverArrived(assigned);
+    const others = await this.#watch.giveUpAll();
+    await this.told();
+    return assigned.length + others;
+  }
+
+  /** Resolves when what it told is recorded, or nobody records. Answers whether all is. */
+  async told(): Promise<boolean> {
+    await this.#sender.stop();
+    return !this.#hasUnrecorded;
+  }
+
   /** It takes nothing more, and ends when it has nothing left. */
   leaves(): void {
     this.#isLeaving = true;
@@ -184,7 +213,7 @@ export class RemoteWorker implements LocalWorker {
     this.takeNoMore();
     this.frames.end();
     await this.#watch.stop();
-    await this.#sender.stop();
+    await this.told();
   }
 
   checkLeases(): void {
@@ -202,6 +231,11 @@ export class RemoteWorker implements LocalWorker {
     }
     this.#leases.assigned(batch);
     this.#unsettled += batch.runs.length;
+    // LEASE-15: it may have said its last word before these reach it.
+    if (this.#isLeaving) {
+      for (const run of batch.runs) this.#endHere(run, run.failure ?? LEFT);
+      return;
+    }
     const all = P.assignsOf(batch);
     const sent = this.#options.heldRuns ? all : P.firstFrameOf(all);
     for (const { message } of sent) this.#assigned += message.runIds.length;
@@ -319,7 +353,8 @@ export class RemoteWorker implements LocalWorker {
     this.#unsettled = Math.max(0, this.#unsettled - 1);
     this.#leases.settled(run);
     // Without a verdict this server stops: the worker tells the next one.
-    if (verdict !== undefined) this.#tell(run.leaseId, run.position, verdict);
+    if (verdict === undefined) this.#hasUnrecorded = true;
+    else this.#tell(run.leaseId, run.position, verdict);
     this.#options.link.freed();
   }
 

@@ -161,9 +161,14 @@ export class StorageHome implements WorkerHome {
 
   async leave(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    await this.#leaseWatch.stop();
-    await this.#sender.stop();
     const { members, bootId } = this.#options;
+    try {
+      // LEASE-15.
+      await this.#leaseWatch.giveUpAll();
+    } finally {
+      await this.#leaseWatch.stop();
+      await this.#sender.stop();
+    }
     await members.forgetLeft({ workerId: this.#worker.workerId, bootId, session: NO_STREAM });
   }
 

@@ -86,6 +86,7 @@ const BEAT_GAP_SHARE = 0.25;
 const BROKEN_PAUSE_MS = 10_000;
 /** A claim takes milliseconds; a database that does not answer must not hold up the stop. */
 const LAST_CLAIM_MS_MAX = 2_000;
+const LEAVE_PASSES_MAX = 3;
 /** Whoever does not read the last words of a stream by then is let go. */
 const GOODBYE_MS_MAX = 5_000;
 
@@ -179,9 +180,10 @@ export class WorkerSessions implements Service {
       yield* worker.frames.frames();
     } finally {
       session.closed();
+      // LEASE-15: it stays with the link until what was claimed for it has gone back.
+      if (worker.isLeaving) await reading;
       this.#leave(session);
       await worker.close();
-      void reading;
     }
   }
 
@@ -300,6 +302,7 @@ export class WorkerSessions implements Service {
     const beats = new SessionBeats({ ...{ worker, members, clock, log, gapMs }, signal: isOver.signal });
     let recognisedAt = clock.monotonic();
     let isReading = false;
+    let hasLeft = false;
     let heard: () => void = () => undefined;
     const listen = () => {
       heard();
@@ -327,9 +330,13 @@ export class WorkerSessions implements Service {
           }
         }
         await worker.receive(next.value);
+        hasLeft = next.value.leave;
+        if (hasLeft) break;
       }
+      heard();
+      if (hasLeft) worker.leaves();
       // LEASE-14. A stream that broke looks like one that was ended: only who said that it leaves has left.
-      if (worker.isLeaving) await members.forgetLeft(session.hello);
+      if (worker.isLeaving) await this.#forget(session, hasLeft);
     } catch (error) {
       if (!call.signal.aborted) end(this.#goodbyeOf(error));
       else log.debug({ err: error, workerId: worker.workerId }, 'the stream of a worker broke');
@@ -337,6 +344,24 @@ export class WorkerSessions implements Service {
       isOver.abort();
       heard();
       worker.frames.end();
+    }
+  }
+
+  /**
+   * LEASE-15. A claim for the worker may be under way: what it brings goes back first. The home of an earlier stream may claim for it
+   * meanwhile: as long as the storage has something for the worker, it does not forget it, and that goes back too.
+   */
+  async #forget({ worker, hello }: Session, hasLeft: boolean): Promise<void> {
+    const { members, link, clock, silentMs } = this.#options;
+    const isOver = new AbortController();
+    await Promise.race([link.whenUnreserved(worker.workerId), sleep(clock, silentMs, isOver.signal)]);
+    isOver.abort();
+    if (hasLeft) await worker.giveBackAll();
+    for (let pass = 1; pass <= LEAVE_PASSES_MAX; pass += 1) {
+      // What could not be given back is taken back when the worker has been silent for long enough.
+      if (!(await worker.told())) return;
+      await members.forgetLeft(hello);
+      if (!hasLeft || (await worker.giveBackAll()) === 0) return;
     }
   }
 

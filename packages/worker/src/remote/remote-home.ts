@@ -7,6 +7,7 @@ import type { ClaimedBatch, LeaseId, RunId } from '@carillon/domain';
 import { type Clock, type Log, type Random, sleep } from '@carillon/foundation';
 import {
   batchOf,
+  FRAME_BYTES_MAX,
   type Goodbye,
   HandlerOfferSchema,
   HeldRunsSchema,
@@ -96,6 +97,8 @@ export class RemoteHome implements WorkerHome {
   #dialAt = 0;
   #isDraining = false;
   #isBuried = false;
+  /** Its last word is on its way: what still comes, the server gives to others (LEASE-15). */
+  #hasLeft = false;
   #wasWelcome = false;
   #refused: WorkerRefused | undefined;
   #leaving!: AbortSignal;
@@ -182,6 +185,11 @@ export class RemoteHome implements WorkerHome {
   async leave(): Promise<void> {
     const stream = this.#stream;
     if (!stream) return;
+    this.#hasLeft = true;
+    // After all the rest, and in a frame of its own: the hello may still wait to be sent.
+    stream.frames.put(URGENCY.output, FRAME_BYTES_MAX, (frame) => {
+      frame.leave = true;
+    });
     stream.frames.end();
     const isOver = new AbortController();
     await Promise.race([stream.ended.promise, sleep(this.#options.clock, LEAVE_MS_MAX, isOver.signal)]);
@@ -291,7 +299,7 @@ export class RemoteHome implements WorkerHome {
     if (welcome) stream.welcome.resolve(welcome);
     if (cancels.length > 0) this.#worker.cancel(cancels.map(({ runId }) => runId as RunId));
     for (const each of settled) stream.settled(each);
-    for (const assign of assigns) {
+    for (const assign of this.#hasLeft ? [] : assigns) {
       stream.accepted += assign.runIds.length;
       this.#accept(batchOf(assign, this.#worker.workerId));
     }

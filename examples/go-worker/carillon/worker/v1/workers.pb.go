@@ -20,7 +20,9 @@
 // 5. A run that is named in `cancels` stops, and ends as CANCELLED even if its work was done. A run that is not held is ignored.
 // 6. What runs longer than its time limit is stopped and ends as TIMED_OUT.
 // 7. On `drain` the worker finishes what it runs, within the given time, gives back the rest as RETURNED, and ends the stream.
-// 8. Only the newest stream of a worker counts: what an older one still says is dropped, its goodbye included.
+// 8. A worker that ends says so in its last message (`leave`), when it executes nothing and every end is settled, and starts nothing after
+//    that. The server gives to others what it had claimed for the worker, and ends the stream.
+// 9. Only the newest stream of a worker counts: what an older one still says is dropped, its goodbye included.
 //
 // Fields are only added, numbers are never used again, and unknown fields are ignored. Frames hold at most 4 MiB.
 
@@ -235,7 +237,10 @@ type SessionRequest struct {
 	// the hello. A handler that does not stop keeps its slot, though its run has ended.
 	SlotsFreed uint64 `protobuf:"varint,9,opt,name=slots_freed,json=slotsFreed,proto3" json:"slots_freed,omitempty"`
 	// Parts of results that are too large for an outcome.
-	ResultParts   []*ResultPart `protobuf:"bytes,12,rep,name=result_parts,json=resultParts,proto3" json:"result_parts,omitempty"`
+	ResultParts []*ResultPart `protobuf:"bytes,12,rep,name=result_parts,json=resultParts,proto3" json:"result_parts,omitempty"`
+	// The last message of a worker that ends: it executes nothing, and starts nothing that may still come. What was claimed for it and
+	// has not ended is given to others at once. The server ends the stream when that is recorded.
+	Leave         bool `protobuf:"varint,13,opt,name=leave,proto3" json:"leave,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -338,6 +343,13 @@ func (x *SessionRequest) GetResultParts() []*ResultPart {
 		return x.ResultParts
 	}
 	return nil
+}
+
+func (x *SessionRequest) GetLeave() bool {
+	if x != nil {
+		return x.Leave
+	}
+	return false
 }
 
 // To the worker.
@@ -2309,7 +2321,7 @@ var File_carillon_worker_v1_workers_proto protoreflect.FileDescriptor
 
 const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\n" +
-	" carillon/worker/v1/workers.proto\x12\x12carillon.worker.v1\"\xa1\x04\n" +
+	" carillon/worker/v1/workers.proto\x12\x12carillon.worker.v1\"\xb7\x04\n" +
 	"\x0eSessionRequest\x12/\n" +
 	"\x05hello\x18\x01 \x01(\v2\x19.carillon.worker.v1.HelloR\x05hello\x12,\n" +
 	"\x04beat\x18\x02 \x01(\v2\x18.carillon.worker.v1.BeatR\x04beat\x12/\n" +
@@ -2321,7 +2333,8 @@ const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\bprogress\x18\b \x03(\v2\x1f.carillon.worker.v1.RunProgressR\bprogress\x12\x1f\n" +
 	"\vslots_freed\x18\t \x01(\x04R\n" +
 	"slotsFreed\x12A\n" +
-	"\fresult_parts\x18\f \x03(\v2\x1e.carillon.worker.v1.ResultPartR\vresultParts\"\x85\x05\n" +
+	"\fresult_parts\x18\f \x03(\v2\x1e.carillon.worker.v1.ResultPartR\vresultParts\x12\x14\n" +
+	"\x05leave\x18\r \x01(\bR\x05leave\"\x85\x05\n" +
 	"\x0fSessionResponse\x125\n" +
 	"\awelcome\x18\x01 \x01(\v2\x1b.carillon.worker.v1.WelcomeR\awelcome\x12?\n" +
 	"\vbeat_answer\x18\x02 \x01(\v2\x1e.carillon.worker.v1.BeatAnswerR\n" +

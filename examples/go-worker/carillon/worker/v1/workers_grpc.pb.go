@@ -20,7 +20,9 @@
 // 5. A run that is named in `cancels` stops, and ends as CANCELLED even if its work was done. A run that is not held is ignored.
 // 6. What runs longer than its time limit is stopped and ends as TIMED_OUT.
 // 7. On `drain` the worker finishes what it runs, within the given time, gives back the rest as RETURNED, and ends the stream.
-// 8. Only the newest stream of a worker counts: what an older one still says is dropped, its goodbye included.
+// 8. A worker that ends says so in its last message (`leave`), when it executes nothing and every end is settled, and starts nothing after
+//    that. The server gives to others what it had claimed for the worker, and ends the stream.
+// 9. Only the newest stream of a worker counts: what an older one still says is dropped, its goodbye included.
 //
 // Fields are only added, numbers are never used again, and unknown fields are ignored. Frames hold at most 4 MiB.
 
