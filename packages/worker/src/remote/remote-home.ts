@@ -140,9 +140,9 @@ export class RemoteHome implements WorkerHome {
     return stream.tell(reports);
   }
 
-  /** The server sends again what its storage does not take: here only the stream can fail. */
-  faultOf(): PassingFault {
-    return { kind: 'away' };
+  /** The server sends again what its storage does not take: here only the stream can fail, or a report that no message can hold. */
+  faultOf(error: Error): PassingFault | undefined {
+    return error instanceof StreamBroken || error instanceof WorkerRefused ? { kind: 'away' } : undefined;
   }
 
   /** The server does not send what it has given back. */
