@@ -30,7 +30,7 @@ import { LeaseWatch } from './lease-watch.ts';
 import { ProtocolBroken } from './read-hello.ts';
 import { RemoteLeases, within } from './remote-leases.ts';
 import { RemoteVoice } from './remote-voice.ts';
-import { passingFault } from './storage-home.ts';
+import { beatTimes, passingFault } from './storage-home.ts';
 
 export interface RemoteWorkerOptions {
   readonly workerId: WorkerId;
@@ -69,6 +69,9 @@ const VERDICTS: Record<ReportVerdict, P.Verdict> = {
 };
 
 const NEVER_ARRIVED: RunOutcome = { kind: 'RETURNED', error: 'the run never reached its worker' };
+/** For how long a worker waits for the answer to a beat. */
+const ANSWER_MS_MAX = 5_000;
+const FORGOTTEN: RunOutcome = { kind: 'RETURNED', error: 'the worker did not name the run as its own' };
 const LEFT: RunOutcome = { kind: 'RETURNED', error: RUN_ERRORS.shutDown() };
 const NOT_SENT: RunOutcome = {
   kind: 'RETURNED',
@@ -251,9 +254,11 @@ export class RemoteWorker implements LocalWorker {
   /** In one message, and so all of them or none. */
   #assign(assigns: readonly P.Sized<P.Assign>[]): void {
     const bytes = assigns.reduce((sum, each) => sum + each.bytes, 0);
-    this.frames.put(P.URGENCY.work, bytes, (frame) =>
-      frame.assigns.push(...assigns.map(({ message }) => message)),
-    );
+    const areSent = assigns.map(({ message }) => this.#leases.sends(message.leaseId as LeaseId));
+    this.frames.put(P.URGENCY.work, bytes, (frame) => {
+      frame.assigns.push(...assigns.map(({ message }) => message));
+      for (const isSent of areSent) isSent();
+    });
   }
 
   /** It ended on its way, as one whose secret is gone: the worker never hears of it. */
@@ -287,6 +292,31 @@ export class RemoteWorker implements LocalWorker {
   }
 
   /** Which leases to name as unknown in the answer to a beat that named these. */
+  async beaten(held: readonly string[]): Promise<string[]> {
+    this.#giveBackMissing(held);
+    return this.unknownOf(held);
+  }
+
+  /**
+   * LEASE-16. The worker lives, was sent these leases, and does not name them: it has forgotten them. A stream whose beats are not
+   * answered is dead to the worker, so that one that beats on has heard the answers of a while ago, and what was sent before them.
+   */
+  #giveBackMissing(held: readonly string[]): void {
+    const { clock, silentMs, log } = this.#options;
+    const beatsMin = 2 + Math.ceil(ANSWER_MS_MAX / beatTimes(silentMs).beatMs);
+    const missing = this.#leases.missing(held, {
+      ...{ at: clock.monotonic(), beatsMin, msMin: ANSWER_MS_MAX },
+    });
+    if (missing.length === 0) return;
+    const runs = this.#leases.takeUnnamed(new Map(), missing);
+    log.warn({ workerId: this.workerId, runs: runs.length }, 'a worker has forgotten runs: giving them back');
+    const endedAtMs = clock.now();
+    for (const run of runs)
+      this.#sender.send({ run, startedAtMs: undefined, endedAtMs, outcome: FORGOTTEN });
+    // Should it execute them after all.
+    for (const leaseId of missing) this.#unknown.add(leaseId);
+  }
+
   async unknownOf(held: readonly string[]): Promise<string[]> {
     await this.#leases.find(held);
     const unknown = new Set<string>(this.#unknown);

@@ -57,7 +57,7 @@ export class SessionBeats {
       const { alive: isAlive, draining } = await members.beatWorker(workerId, clock.now(), stuck);
       if (isAlive) worker.drain(draining);
       else worker.takeNoMore();
-      const unknownLeases = isAlive ? await worker.unknownOf(heldLeases) : [...heldLeases];
+      const unknownLeases = isAlive ? await worker.beaten(heldLeases) : [...heldLeases];
       worker.frames.put(P.URGENCY.life, 40 * unknownLeases.length, (frame) => {
         const buried = !isAlive;
         frame.beatAnswer = create(P.BeatAnswerSchema, { sequence, unknownLeases, buried, draining });

@@ -14,6 +14,7 @@ import { describeLeaseFollow } from './lease-follow.conformance.ts';
 import { describeLeaseLanes } from './lease-lanes.conformance.ts';
 import { describeLeasePending } from './lease-pending.conformance.ts';
 import { describeLeaseSettle } from './lease-settle.conformance.ts';
+import { describeLeaseOverdue } from './lease-overdue.conformance.ts';
 import { describeLeaseUsage } from './lease-usage.conformance.ts';
 import { describeMemberStore } from './member-store.conformance.ts';
 import { describeRunList } from './run-list.conformance.ts';
@@ -39,6 +40,7 @@ export function describeStorage(name: string, make: MakeStorage): void {
     describe('lease store: claim and hold', () => describeLeaseClaim(make));
     describe('lease store: lanes', () => describeLeaseLanes(make));
     describe('lease store: settle', () => describeLeaseSettle(make));
+    describe('lease store: overdue', () => describeLeaseOverdue(make));
     describe('lease store: usage', () => describeLeaseUsage(make));
     describe('lease store: what follows', () => describeLeaseFollow(make));
     describe('lease store: shown', () => describeLeasePending(make));
