@@ -103,7 +103,14 @@ const CASES: readonly Case[] = [
     invariant: 'SIM-14',
     mutation: 'keepWhatWasClaimed',
     found: /which had left in order/,
-    profile: { remoteWorkers: 3, restarts: 20, slots: 4, backlog: 100, slowFrame: 0.5, slowFrameMsMax: 1_000 },
+    profile: {
+      remoteWorkers: 3,
+      restarts: 20,
+      slots: 4,
+      backlog: 100,
+      slowFrame: 0.5,
+      slowFrameMsMax: 1_000,
+    },
   },
   {
     invariant: 'SIM-3',

@@ -274,8 +274,7 @@ const startGivenUp = () =>
   );
 
 /** What was claimed for a worker that leaves stays its own. */
-const keepWhatWasClaimed = () =>
-  replaceMethod(RemoteWorker.prototype, 'giveBackAll', () => async () => 0);
+const keepWhatWasClaimed = () => replaceMethod(RemoteWorker.prototype, 'giveBackAll', () => async () => 0);
 
 /** A worker says its last word when it is told to stop, and goes on. */
 const leaveTooEarly = (home: WorkerHome): WorkerHome =>

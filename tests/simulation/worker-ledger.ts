@@ -43,7 +43,9 @@ export class WorkerLedger {
 
   lost({ workerId, runId, jobId }: { workerId: WorkerId; runId: string; jobId: string }): void {
     if (this.#left.has(workerId))
-      this.#world.violate(`run ${runId} of job ${jobId} was lost with worker ${workerId}, which had left in order`);
+      this.#world.violate(
+        `run ${runId} of job ${jobId} was lost with worker ${workerId}, which had left in order`,
+      );
   }
 
   /** A forgotten worker may come back under its name: it holds nothing that another could hold too. */

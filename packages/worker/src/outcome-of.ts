@@ -34,7 +34,9 @@ export function usageAsTold(told: RunUsage): RunUsage | undefined {
   const memory = sensible(told.peakMemoryBytes);
   const peakMemoryBytes = memory === undefined ? undefined : Math.round(memory);
   const cpuSeconds = sensible(told.cpuSeconds);
-  return peakMemoryBytes === undefined && cpuSeconds === undefined ? undefined : { peakMemoryBytes, cpuSeconds };
+  return peakMemoryBytes === undefined && cpuSeconds === undefined
+    ? undefined
+    : { peakMemoryBytes, cpuSeconds };
 }
 
 function sensible(told: unknown): number | undefined {

@@ -349,7 +349,9 @@ describe('a living worker that does not end a run', () => {
     const { job } = await stage.world.oneOff({
       job: { timeoutMs: TIMEOUT_MS, retry: { ...sampleJob().retry, ...retry } },
     });
-    const { runs } = await stage.world.claim(await stage.world.pendingRuns(job), { nowMs: stage.clock.now() });
+    const { runs } = await stage.world.claim(await stage.world.pendingRuns(job), {
+      nowMs: stage.clock.now(),
+    });
     return { job, run: runs[0]! };
   }
 

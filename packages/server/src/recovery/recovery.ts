@@ -99,7 +99,8 @@ export class Recovery implements Service {
       })),
     );
     const ended = overdue.filter((_, i) => answers[i] === 'settled' || answers[i] === 'cancelled');
-    if (ended.length > 0) log.warn(factsOf(ended), 'ended runs that their workers kept beyond their time limit');
+    if (ended.length > 0)
+      log.warn(factsOf(ended), 'ended runs that their workers kept beyond their time limit');
   }
 
   /** A clock that is set would make everything overdue at once: only what was claimed since is judged by it. */

@@ -2,7 +2,7 @@
  * A worker is told to stop (SIGTERM) while its home claims a run for it. The run goes to others at once: it is neither started by a worker
  * that has said its last word, nor kept under the lease of a worker that is gone (LEASE-15).
  */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
 import { newId } from '../storage/conformance/sample-job.ts';
 import { RawStreams } from './raw-stream.fixture.ts';
@@ -33,22 +33,22 @@ const isKnown = async (workerId: string) =>
 
 for (const shape of SHAPES) {
   test(`${shape}: a claim that is answered when the worker stops is given back`, async () => {
-    let calls = 0;
-    const stop = await home.start(shape, { effect: () => void (calls += 1) });
+    const effect = vi.fn();
+    const stop = await home.start(shape, { effect });
     await eventually(() => home.workerId(), SOON);
     const { job, workerId, answer } = await claimUnderWay();
     const stopped = stop();
     answer();
     await stopped;
     expect(await home.statuses(job)).toEqual(['QUEUED', 'RETURNED']);
-    expect(calls).toBe(0);
+    expect(effect).not.toHaveBeenCalled();
     expect(await isKnown(workerId)).toBe(false);
   });
 }
 
 test('at the end of a stream: a claim that is answered when the worker has said its last word is given back', async () => {
-  let calls = 0;
-  const stop = await home.start('at the end of a stream', { effect: () => void (calls += 1) });
+  const effect = vi.fn();
+  const stop = await home.start('at the end of a stream', { effect });
   await eventually(() => home.workerId(), SOON);
   const { job, workerId, answer } = await claimUnderWay();
   const stopped = stop();
@@ -57,7 +57,7 @@ test('at the end of a stream: a claim that is answered when the worker has said 
   answer();
   await stopped;
   expect(await home.statuses(job)).toEqual(['QUEUED', 'RETURNED']);
-  expect(calls).toBe(0);
+  expect(effect).not.toHaveBeenCalled();
   expect(await isKnown(workerId)).toBe(false);
 });
 

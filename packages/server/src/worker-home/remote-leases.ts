@@ -74,7 +74,13 @@ export class RemoteLeases {
       known.set(position, {
         ...{ epoch, jobId, runId, isTold: false, hasSpoken: false, secrets },
       });
-    this.#known.set(leaseId, { claimedAtMs, isFromEarlier: false, size: runs.length, runs: known, unsent: 0 });
+    this.#known.set(leaseId, {
+      claimedAtMs,
+      isFromEarlier: false,
+      size: runs.length,
+      runs: known,
+      unsent: 0,
+    });
   }
 
   /** A message with runs of the lease waits to be sent. Answers what to call when it is. */

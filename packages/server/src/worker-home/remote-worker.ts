@@ -140,6 +140,11 @@ export class RemoteWorker implements LocalWorker {
     return this.#handlers;
   }
 
+  /** The number of its stream. */
+  get session(): number {
+    return this.#options.session;
+  }
+
   get namespaces(): readonly string[] | undefined {
     return this.#options.namespaces;
   }
@@ -311,8 +316,7 @@ export class RemoteWorker implements LocalWorker {
     const runs = this.#leases.takeUnnamed(new Map(), missing);
     log.warn({ workerId: this.workerId, runs: runs.length }, 'a worker has forgotten runs: giving them back');
     const endedAtMs = clock.now();
-    for (const run of runs)
-      this.#sender.send({ run, startedAtMs: undefined, endedAtMs, outcome: FORGOTTEN });
+    for (const run of runs) this.#sender.send({ run, startedAtMs: undefined, endedAtMs, outcome: FORGOTTEN });
     // Should it execute them after all.
     for (const leaseId of missing) this.#unknown.add(leaseId);
   }

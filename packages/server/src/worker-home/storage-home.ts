@@ -127,7 +127,7 @@ export class StorageHome implements WorkerHome {
     const { members, clock } = this.#options;
     const sentAt = clock.monotonic();
     const { workerId, stuckCount } = this.#worker;
-    const { alive, draining } = await members.beatWorker(workerId, clock.now(), stuckCount);
+    const { alive, draining } = await members.beatWorker(workerId, clock.now(), { stuck: stuckCount });
     return alive ? this.#heard(sentAt, draining) : undefined;
   }
 

@@ -152,6 +152,8 @@ export class ReportSender {
 
   /** An error that does not pass: the outcome, or what the run used, can never be sent or stored. */
   #storable(report: RunReport, error: Error): RunReport {
-    return this.#options.reports.faultOf(error) ? report : { ...report, outcome: UNRECORDABLE, usage: undefined };
+    return this.#options.reports.faultOf(error)
+      ? report
+      : { ...report, outcome: UNRECORDABLE, usage: undefined };
   }
 }

@@ -25,7 +25,8 @@ export function describeLeaseOverdue(make: MakeStorage): void {
     }));
 
   const named = (run: ClaimedRun) => ({ runId: run.runId, timeoutMs: run.timeoutMs });
-  const byLimit = (one: { timeoutMs: number }, other: { timeoutMs: number }) => one.timeoutMs - other.timeoutMs;
+  const byLimit = (one: { timeoutMs: number }, other: { timeoutMs: number }) =>
+    one.timeoutMs - other.timeoutMs;
 
   it('finds each run of a lease after its own time limit', async () => {
     const runs = (await lease([5_000, 1_000, 3_000])).toSorted(byLimit);

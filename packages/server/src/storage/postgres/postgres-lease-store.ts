@@ -191,7 +191,10 @@ export class PostgresLeaseStore implements LeaseStore {
       beforeMs,
       limit,
     ]);
-    return rows.map((row) => ({ ...leasedFromRow(row.slice(0, 16) as unknown as LeasedRow), timeoutMs: row[16] }));
+    return rows.map((row) => ({
+      ...leasedFromRow(row.slice(0, 16) as unknown as LeasedRow),
+      timeoutMs: row[16],
+    }));
   }
 
   async showRunning(refs: readonly (LeaseRef & { startedAtMs: number })[], nowMs: number): Promise<void> {
