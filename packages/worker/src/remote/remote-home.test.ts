@@ -3,7 +3,13 @@ import { create } from '@bufbuild/protobuf';
 import { ManualClock, SeededRandom, silentLog } from '@carillon/foundation';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { FrameQueue, type SessionRequest, SessionResponseSchema, URGENCY } from '../protocol/index.ts';
+import {
+  FrameQueue,
+  OutcomeKind,
+  type SessionRequest,
+  SessionResponseSchema,
+  URGENCY,
+} from '../protocol/index.ts';
 import { createWorker, type Worker } from './create-worker.ts';
 import { type Dial, WorkerRefused } from './remote-home.ts';
 
@@ -26,6 +32,7 @@ let clock: ManualClock;
 let served: Served[];
 let worker: Worker;
 let outcome: unknown;
+let signals: AbortSignal[];
 
 const dial: Dial = async function* (_server, requests) {
   const stream = new Served();
@@ -52,6 +59,7 @@ async function untilDialled(times: number): Promise<void> {
 beforeEach(async () => {
   clock = new ManualClock();
   served = [];
+  signals = [];
   outcome = undefined;
   worker = createWorker({
     ...{
@@ -62,7 +70,12 @@ beforeEach(async () => {
       endWhenKeyRefused: true,
     },
     internals: { clock, random: new SeededRandom(1), dial },
-  }).handle('quick', () => undefined);
+  })
+    .handle('quick', () => undefined)
+    .handle('long', ({ signal }) => {
+      signals.push(signal);
+      return new Promise((resolve) => signal.addEventListener('abort', resolve));
+    });
   void worker.run().then(
     () => {
       outcome = 'ended';
@@ -114,4 +127,21 @@ test('a goodbye on its newest stream that tells it not to dial again ends it', a
   served[1]!.answer({ goodbye: LATER });
   await turns();
   expect(outcome).toBeInstanceOf(WorkerRefused);
+});
+
+test('hazard 18: a cancel in the frame that brings its run stops it', async () => {
+  const stream = served[1]!;
+  stream.answer({ welcome: { protocol: 1, workerId: 'w', beatMs: 3_000, trustMs: 12_000 } });
+  await turns();
+  const columns = { epochs: [1], attempts: [1], scheduledAtMs: [1n], timeoutMs: [60_000], payloads: ['{}'] };
+  stream.answer({
+    assigns: [{ leaseId: 'lease', runIds: ['run'], jobIds: ['job'], handlers: ['long'], ...columns }],
+    cancels: [{ runId: 'run' }],
+  });
+  await turns();
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  const told = stream.heard.flatMap(({ ended }) => ended.flatMap(({ outcomes }) => outcomes));
+  expect(told).toMatchObject([{ kind: OutcomeKind.CANCELLED }]);
+  stream.answer({ settled: [{ leaseId: 'lease', positions: [0], verdicts: [0] }] });
+  await turns();
 });
