@@ -59,8 +59,7 @@ test('a lease is missing after several beats and some time, if it was sent and i
   const run = { position: 0, epoch: 1, jobId: newId(), runId: newId() };
   leases.assigned({ leaseId, workerId, claimedAtMs: 0, runs: [run] } as never);
   const isSent = leases.sends(leaseId);
-  const beat = (at: number, named: readonly string[] = []) =>
-    leases.missing(named, { at, beatsMin: 3, msMin: 5_000 });
+  const beat = (at: number, named: readonly string[] = []) => leases.missing(named, { at, beatMs: 5_000 });
   // It waits behind what the worker does not read.
   for (let at = 0; at <= 60_000; at += 3_000) expect(beat(at)).toEqual([]);
   isSent();

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
 import { SHAPES, WorkerHomeFixture } from './worker-home.fixture.ts';
 
-const SOON = { withinMs: 30_000 };
+const SOON = { withinMs: 60_000 };
 
 let home: WorkerHomeFixture;
 beforeEach(async () => {

@@ -8,7 +8,7 @@ import { newId } from '../storage/conformance/sample-job.ts';
 import { RawStreams } from './raw-stream.fixture.ts';
 import { SHAPES, WorkerHomeFixture } from './worker-home.fixture.ts';
 
-const SOON = { withinMs: 30_000 };
+const SOON = { withinMs: 60_000 };
 
 let home: WorkerHomeFixture;
 beforeEach(async () => {

@@ -39,6 +39,9 @@ interface KnownLease {
   readonly runs: Map<number, KnownRun>;
 }
 
+/** For how long a worker waits for the answer to a beat before the stream is dead to it. */
+const ANSWER_MS_MAX = 5_000;
+
 export interface RunRef {
   readonly leaseId: string;
   readonly position: number;
@@ -99,8 +102,9 @@ export class RemoteLeases {
    */
   missing(
     named: readonly string[],
-    { at, beatsMin, msMin }: { readonly at: number; readonly beatsMin: number; readonly msMin: number },
+    { at, beatMs }: { readonly at: number; readonly beatMs: number },
   ): LeaseId[] {
+    const beatsMin = 2 + Math.ceil(ANSWER_MS_MAX / beatMs);
     const held = new Set(named);
     const missing: LeaseId[] = [];
     for (const [leaseId, lease] of this.#known) {
@@ -111,7 +115,7 @@ export class RemoteLeases {
       }
       lease.unnamed ??= { since: at, beats: 0 };
       lease.unnamed.beats += 1;
-      if (lease.unnamed.beats >= beatsMin && at - lease.unnamed.since >= msMin) missing.push(leaseId);
+      if (lease.unnamed.beats >= beatsMin && at - lease.unnamed.since >= ANSWER_MS_MAX) missing.push(leaseId);
     }
     return missing;
   }

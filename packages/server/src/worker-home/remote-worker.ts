@@ -3,15 +3,7 @@
  * was handed. A message that breaks the protocol throws, and costs this stream and nothing else.
  */
 import { create } from '@bufbuild/protobuf';
-import {
-  type ClaimedBatch,
-  type ClaimedRun,
-  type LeaseId,
-  RUN_ERRORS,
-  type RunId,
-  type RunOutcome,
-  type WorkerId,
-} from '@carillon/domain';
+import type { ClaimedBatch, ClaimedRun, LeaseId, RunId, RunOutcome, WorkerId } from '@carillon/domain';
 import type { Clock, Log, Random } from '@carillon/foundation';
 import {
   protocol as P,
@@ -30,6 +22,8 @@ import { LeaseWatch } from './lease-watch.ts';
 import { ProtocolBroken } from './read-hello.ts';
 import { RemoteLeases, within } from './remote-leases.ts';
 import { RemoteVoice } from './remote-voice.ts';
+import { FORGOTTEN, LEFT, NEVER_ARRIVED, NOT_SENT } from './returned-by-home.ts';
+import { SettledAnswers } from './settled-answers.ts';
 import { beatTimes, passingFault } from './storage-home.ts';
 
 export interface RemoteWorkerOptions {
@@ -62,22 +56,6 @@ const UNSETTLED_MAX_PER_SLOT = 4;
 /** Answers that wait for a worker to read them, beside one for each run that it may hold or tell of again. */
 const UNREAD_MAX = 10_000;
 
-const VERDICTS: Record<ReportVerdict, P.Verdict> = {
-  settled: P.Verdict.UNSPECIFIED,
-  cancelled: P.Verdict.CANCELLED,
-  stale: P.Verdict.STALE,
-};
-
-const NEVER_ARRIVED: RunOutcome = { kind: 'RETURNED', error: 'the run never reached its worker' };
-/** For how long a worker waits for the answer to a beat. */
-const ANSWER_MS_MAX = 5_000;
-const FORGOTTEN: RunOutcome = { kind: 'RETURNED', error: 'the worker did not name the run as its own' };
-const LEFT: RunOutcome = { kind: 'RETURNED', error: RUN_ERRORS.shutDown() };
-const NOT_SENT: RunOutcome = {
-  kind: 'RETURNED',
-  error: 'the lease was too large for one message, and the worker takes only one',
-};
-
 export class RemoteWorker implements LocalWorker {
   readonly workerId: WorkerId;
   readonly frames = new P.FrameQueue(() => create(P.SessionResponseSchema));
@@ -86,6 +64,7 @@ export class RemoteWorker implements LocalWorker {
   readonly #sender: ReportSender;
   readonly #voice: RemoteVoice;
   readonly #watch: LeaseWatch;
+  readonly #settled = new SettledAnswers(this.frames);
   #handlers: readonly string[];
   #slots: number;
   #isTaking = true;
@@ -97,10 +76,7 @@ export class RemoteWorker implements LocalWorker {
   #unsettled = 0;
   /** Leases that the storage does not know: told with the next answer to a beat. */
   readonly #unknown = new Set<LeaseId>();
-  #settled = new Map<LeaseId, P.Settled>();
-  #settledCount = 0;
   #isLeaving = false;
-  /** Nobody recorded some of what it told. */
   #hasUnrecorded = false;
 
   constructor(options: RemoteWorkerOptions) {
@@ -185,13 +161,13 @@ export class RemoteWorker implements LocalWorker {
    */
   async giveBackAll(): Promise<number> {
     const assigned = this.#leases.takeUnnamed(new Map());
-    this.#neverArrived(assigned);
+    this.#giveBack(assigned, LEFT);
     const others = await this.#watch.giveUpAll();
     await this.told();
     return assigned.length + others;
   }
 
-  /** Resolves when what it told is recorded, or nobody records. Answers whether all is. */
+  /** Resolves when what it told is recorded, or given up. Answers whether all is recorded. */
   async told(): Promise<boolean> {
     await this.#sender.stop();
     return !this.#hasUnrecorded;
@@ -289,7 +265,7 @@ export class RemoteWorker implements LocalWorker {
     await this.#voice.hear(message);
     for (const each of ended) this.#end(each);
     if (slotsFreed > 0n) this.#free(Number(slotsFreed));
-    const unread = this.frames.waiting + this.#settledCount;
+    const unread = this.frames.waiting + this.#settled.waiting;
     if (unread > UNREAD_MAX + 2 * this.#unsettledMax) {
       this.frames.clear();
       throw new ProtocolBroken(`the worker does not read its stream: ${unread} answers wait for it`);
@@ -308,16 +284,11 @@ export class RemoteWorker implements LocalWorker {
    */
   #giveBackMissing(held: readonly string[]): void {
     const { clock, silentMs, log } = this.#options;
-    const beatsMin = 2 + Math.ceil(ANSWER_MS_MAX / beatTimes(silentMs).beatMs);
-    const missing = this.#leases.missing(held, {
-      ...{ at: clock.monotonic(), beatsMin, msMin: ANSWER_MS_MAX },
-    });
+    const missing = this.#leases.missing(held, { at: clock.monotonic(), ...beatTimes(silentMs) });
     if (missing.length === 0) return;
-    const runs = this.#leases.takeUnnamed(new Map(), missing);
-    log.warn({ workerId: this.workerId, runs: runs.length }, 'a worker has forgotten runs: giving them back');
-    const endedAtMs = clock.now();
-    for (const run of runs) this.#sender.send({ run, startedAtMs: undefined, endedAtMs, outcome: FORGOTTEN });
-    // Should it execute them after all.
+    const leases = missing.length;
+    log.warn({ workerId: this.workerId, leases }, 'a worker has forgotten runs: giving them back');
+    this.#giveBack(this.#leases.takeUnnamed(new Map(), missing), FORGOTTEN);
     for (const leaseId of missing) this.#unknown.add(leaseId);
   }
 
@@ -360,7 +331,7 @@ export class RemoteWorker implements LocalWorker {
     for (let i = 0; i < length; i += 1) {
       const position = positions[i]!;
       const found = this.#leases.ends({ leaseId, position, epoch: epochs[i]! });
-      if (found === undefined) this.#tell(leaseId as LeaseId, position, 'stale');
+      if (found === undefined) this.#settled.tell(leaseId as LeaseId, position, 'stale');
       if (found === undefined || found === 'told') continue;
       const { run, hasSpoken } = found;
       const started = startedAtMs[i] === 0n ? undefined : this.#within(startedAtMs[i]!, run.claimedAtMs);
@@ -388,26 +359,8 @@ export class RemoteWorker implements LocalWorker {
     this.#leases.settled(run);
     // Without a verdict this server stops: the worker tells the next one.
     if (verdict === undefined) this.#hasUnrecorded = true;
-    else this.#tell(run.leaseId, run.position, verdict);
+    else this.#settled.tell(run.leaseId, run.position, verdict);
     this.#options.link.freed();
-  }
-
-  #tell(leaseId: LeaseId, position: number, verdict: ReportVerdict): void {
-    if (this.#settled.size === 0) {
-      this.frames.put(P.URGENCY.ends, 0, (frame) => {
-        frame.settled.push(...this.#settled.values());
-        this.#settled = new Map();
-        this.#settledCount = 0;
-      });
-    }
-    let settled = this.#settled.get(leaseId);
-    if (!settled) {
-      settled = create(P.SettledSchema, { leaseId });
-      this.#settled.set(leaseId, settled);
-    }
-    settled.positions.push(position);
-    settled.verdicts.push(VERDICTS[verdict]);
-    this.#settledCount += 1;
   }
 
   #cancel(runIds: readonly RunId[]): void {
@@ -426,9 +379,12 @@ export class RemoteWorker implements LocalWorker {
   #neverArrived(runs: readonly ReportedRun[]): void {
     if (runs.length === 0) return;
     this.#options.log.warn({ runs: runs.length }, 'giving back runs that never arrived');
+    this.#giveBack(runs, NEVER_ARRIVED);
+  }
+
+  #giveBack(runs: readonly ReportedRun[], outcome: RunOutcome): void {
     const endedAtMs = this.#options.clock.now();
-    for (const run of runs)
-      this.#sender.send({ run, startedAtMs: undefined, endedAtMs, outcome: NEVER_ARRIVED });
+    for (const run of runs) this.#sender.send({ run, startedAtMs: undefined, endedAtMs, outcome });
   }
 
   /** Whatever the worker says of them from now on is stale, so nothing is remembered of them, should it say nothing. */

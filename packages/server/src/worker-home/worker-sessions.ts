@@ -12,6 +12,7 @@ import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
 import type { LocalWorkers } from '../worker-link/worker-link.ts';
+import { forgetLeft } from './forget-left.ts';
 import { fillGoodbye, type Goodbye, goodbyeFrame } from './goodbye.ts';
 import { HelloRefused, ProtocolBroken, type ReadHello, readHello, requireLeases } from './read-hello.ts';
 import { OUTPUT_WINDOW } from './remote-voice.ts';
@@ -86,7 +87,6 @@ const BEAT_GAP_SHARE = 0.25;
 const BROKEN_PAUSE_MS = 10_000;
 /** A claim takes milliseconds; a database that does not answer must not hold up the stop. */
 const LAST_CLAIM_MS_MAX = 2_000;
-const LEAVE_PASSES_MAX = 3;
 /** Whoever does not read the last words of a stream by then is let go. */
 const GOODBYE_MS_MAX = 5_000;
 
@@ -121,14 +121,9 @@ export class WorkerSessions implements Service {
 
   /** For tests: what the streams remember of runs. */
   counts(): { readonly leases: number; readonly runs: number; readonly unsettled: number } {
-    const all = { leases: 0, runs: 0, unsettled: 0 };
-    for (const { worker } of this.#sessions.values()) {
-      const { leases, runs, unsettled } = worker.counts();
-      all.leases += leases;
-      all.runs += runs;
-      all.unsettled += unsettled;
-    }
-    return all;
+    const all = [...this.#sessions.values()].map(({ worker }) => worker.counts());
+    const sum = (name: keyof (typeof all)[number]) => all.reduce((total, counts) => total + counts[name], 0);
+    return { leases: sum('leases'), runs: sum('runs'), unsettled: sum('unsettled') };
   }
 
   start(): void {}
@@ -336,7 +331,7 @@ export class WorkerSessions implements Service {
       heard();
       if (hasLeft) worker.leaves();
       // LEASE-14. A stream that broke looks like one that was ended: only who said that it leaves has left.
-      if (worker.isLeaving) await this.#forget(session, hasLeft);
+      if (worker.isLeaving) await forgetLeft({ ...this.#options, ...session, hasLeft });
     } catch (error) {
       if (!call.signal.aborted) end(this.#goodbyeOf(error));
       else log.debug({ err: error, workerId: worker.workerId }, 'the stream of a worker broke');
@@ -344,24 +339,6 @@ export class WorkerSessions implements Service {
       isOver.abort();
       heard();
       worker.frames.end();
-    }
-  }
-
-  /**
-   * LEASE-15. A claim for the worker may be under way: what it brings goes back first. The home of an earlier stream may claim for it
-   * meanwhile: as long as the storage has something for the worker, it does not forget it, and that goes back too.
-   */
-  async #forget({ worker, hello }: Session, hasLeft: boolean): Promise<void> {
-    const { members, link, clock, silentMs } = this.#options;
-    const isOver = new AbortController();
-    await Promise.race([link.whenUnreserved(worker.workerId), sleep(clock, silentMs, isOver.signal)]);
-    isOver.abort();
-    if (hasLeft) await worker.giveBackAll();
-    for (let pass = 1; pass <= LEAVE_PASSES_MAX; pass += 1) {
-      // What could not be given back is taken back when the worker has been silent for long enough.
-      if (!(await worker.told())) return;
-      await members.forgetLeft(hello);
-      if (!hasLeft || (await worker.giveBackAll()) === 0) return;
     }
   }
 
