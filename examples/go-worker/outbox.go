@@ -42,6 +42,7 @@ type outbox struct {
 	started                    []*pb.Started
 	beat                       *pb.Beat
 	capacity                   *pb.Capacity
+	leave                      bool // the last word, after everything else
 }
 
 // newStream lets everything that was not answered be told again.
@@ -162,7 +163,10 @@ func (o *outbox) take() *pb.SessionRequest {
 	size = o.takeEnds(message, size)
 	o.takeOutputs(message, size)
 	if !hasNews && len(message.Checkpoints)+len(message.Ended)+len(message.Outputs) == 0 {
-		return nil
+		if !o.leave {
+			return nil
+		}
+		o.leave, message.Leave = false, true
 	}
 	return message
 }

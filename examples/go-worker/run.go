@@ -172,7 +172,7 @@ func (e *execution) outcome(given answer) *pb.Outcome {
 	var handlerError *HandlerError
 	if errors.As(given.err, &handlerError) {
 		outcome.Retryable = !handlerError.Final
-		outcome.RetryAfterMs = uint64(handlerError.RetryAfter.Milliseconds())
+		outcome.RetryAfterMs = uint64(max(0, handlerError.RetryAfter.Milliseconds()))
 		outcome.Result = e.resultText(handlerError.Result)
 	}
 	return outcome

@@ -334,6 +334,9 @@ func (w *Worker) hear(message *pb.SessionResponse) error {
 		w.tell()
 	}
 	for _, assign := range message.Assigns {
+		if w.hasLeft {
+			break
+		}
 		runs, err := assignedRuns(assign)
 		if err != nil {
 			return err

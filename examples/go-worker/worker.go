@@ -18,9 +18,11 @@ const (
 	outputTimeMax = 5 * time.Second
 	rememberedMax = 10_000
 	guardPause    = 100 * time.Millisecond
-	notTrusted    = "the worker had not been heard for too long to be sure that the run still was its own"
-	shutDown      = "the worker was shut down"
-	didNotStop    = "; the handler did not stop"
+	// How long the worker waits for the server to end the stream after its last word.
+	leaveTimeMax = 5 * time.Second
+	notTrusted   = "the worker had not been heard for too long to be sure that the run still was its own"
+	shutDown     = "the worker was shut down"
+	didNotStop   = "; the handler did not stop"
 )
 
 // Options of a worker.
@@ -58,6 +60,7 @@ type Worker struct {
 	trust         time.Duration
 	trustedFrom   time.Time
 	isDraining    bool // it leaves
+	hasLeft       bool // it has said its last word: what still comes, the server gives to others
 	// Somebody wants it to take no more runs; the servers see to it.
 	isAskedToDrain bool
 }
@@ -140,12 +143,22 @@ func (w *Worker) finish() {
 		w.mu.Lock()
 		isBusy := len(w.executions)+len(w.ending) > 0
 		isTold := len(w.outbox.ends) == 0 || !w.trusted()
-		w.mu.Unlock()
 		if !isBusy && isTold {
-			close(w.finished)
-			return
+			break
 		}
+		w.mu.Unlock()
 	}
+	// The stream ends when the server has given to others what it had claimed for this worker.
+	isConnected := w.isConnected
+	w.hasLeft, w.outbox.leave = true, isConnected
+	w.tell()
+	w.mu.Unlock()
+	for until := time.Now().Add(leaveTimeMax); isConnected && time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+		w.mu.Lock()
+		isConnected = w.isConnected
+		w.mu.Unlock()
+	}
+	close(w.finished)
 }
 
 // stopAll is called with the lock.

@@ -31,6 +31,7 @@ class Outbox:
         self._started = {}
         self._beat = None
         self._capacity = None
+        self._leave = False
 
     def new_stream(self, window):
         """Everything that was not answered is told again, in the order in which it happened."""
@@ -51,6 +52,11 @@ class Outbox:
 
     def add_capacity(self, capacity):
         self._capacity = capacity
+        self.changed.set()
+
+    def add_leave(self):
+        """The last word: it goes after everything else."""
+        self._leave = True
         self.changed.set()
 
     def add_end(self, lease, epoch, started_at_ms, ended_at_ms, outcome):
@@ -154,6 +160,9 @@ class Outbox:
         self._take_outputs(message, size)
         is_empty = message == pb.SessionRequest(slots_freed=self._slots_freed_told)
         self._slots_freed_told = self.slots_freed
+        if is_empty and self._leave:
+            self._leave = False
+            return pb.SessionRequest(slots_freed=self.slots_freed, leave=True)
         return None if is_empty else message
 
     def _take_checkpoints(self, message):

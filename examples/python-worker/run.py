@@ -35,7 +35,8 @@ class HandlerError(Exception):
     def __init__(self, message, retryable=True, retry_after_ms=0, result=None):
         super().__init__(message)
         self.retryable = retryable
-        self.retry_after_ms = retry_after_ms
+        # It may have been computed from an instant that has passed.
+        self.retry_after_ms = max(0, min(int(retry_after_ms), 2**53))
         self.result = result
 
 

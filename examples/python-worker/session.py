@@ -28,6 +28,8 @@ REFUSED_SECONDS = 30.0
 REFUSALS = (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.UNIMPLEMENTED)
 # How long the end of a run waits for its output when the server takes none.
 OUTPUT_SECONDS_MAX = 5.0
+# How long the worker waits for the server to end the stream after its last word.
+LEAVE_SECONDS_MAX = 5.0
 REMEMBERED_MAX = 10_000
 NOT_TRUSTED = "the worker had not been heard for too long to be sure that the run still was its own"
 SHUT_DOWN = "the worker was shut down"
@@ -110,6 +112,7 @@ class Worker:
         self._trust_seconds = 0.0
         self._draining = False  # it leaves
         self._asked_to_drain = False  # somebody wants it to take no more runs; the servers see to it
+        self._left = False  # it has said its last word: what still comes, the server gives to others
         self._finished = asyncio.Event()
 
     # --- life -------------------------------------------------------------------------------------------------------------------
@@ -152,6 +155,11 @@ class Worker:
         """The worker may leave when every end is settled, or when nobody would believe it any more."""
         while self._executions or self._ending or not (self._outbox.is_settled() or now() >= self.trusted_until.value):
             await asyncio.sleep(0.02)
+        self._left = True
+        if self._welcomed:
+            # The stream ends when the server has given to others what it had claimed for this worker.
+            self._outbox.add_leave()
+            await asyncio.sleep(LEAVE_SECONDS_MAX)
         self._finished.set()
 
     async def _guard_trust(self):
@@ -186,6 +194,8 @@ class Worker:
                     if not was_welcome:
                         raise Refused(error.details()) from error
                     pause = REFUSED_SECONDS
+            if self._left:
+                self._finished.set()
             if self._welcomed:
                 was_welcome, tries = True, 0
             await asyncio.sleep(pause)
@@ -325,7 +335,7 @@ class Worker:
             self._outbox.checkpoint_answered(answer.sequence, answer.error)
         for taken in message.outputs_taken:
             self._outbox.output_taken(taken.bytes)
-        for assign in message.assigns:
+        for assign in () if self._left else message.assigns:
             self._waiting.extend(assigned_runs(assign))
         self._start_waiting()
         cancelled = {cancel.run_id for cancel in message.cancels}

@@ -16,6 +16,8 @@ export interface ExecutingProcess {
   readonly lastPauseEndMs: number;
   /** Another process runs under its name, and has taken its runs; it learns of that with its next heartbeat. */
   readonly replaced: boolean;
+  /** It has said its last word. */
+  readonly hasLeft?: boolean;
 }
 
 interface Execution {
@@ -48,6 +50,8 @@ export class ExecutionLog {
     if (this.#started.has(key))
       this.#world.violate(`run ${runId} of job ${jobId}: epoch ${epoch} was executed twice`);
     this.#started.add(key);
+    if (process.hasLeft)
+      this.#world.violate(`run ${runId} of job ${jobId} is started by ${name}, which has said its last word`);
     this.#observer.started(context, process);
     const execution = { context, process, startedMs: this.#world.nowMs };
     const others = this.#running.get(runId) ?? new Set();

@@ -99,6 +99,25 @@ const CASES: readonly Case[] = [
     found: /has begun \d+ runs that are not recorded/,
     profile: { remoteWorkers: 2, slots: 4, unrecordedMaxLeast: 0, backlog: 100, cuts: 10, historyLocks: 3 },
   },
+  {
+    invariant: 'SIM-14',
+    mutation: 'keepWhatWasClaimed',
+    found: /which had left in order/,
+    profile: {
+      remoteWorkers: 3,
+      restarts: 20,
+      slots: 4,
+      backlog: 100,
+      slowFrame: 0.5,
+      slowFrameMsMax: 1_000,
+    },
+  },
+  {
+    invariant: 'SIM-3',
+    mutation: 'leaveTooEarly',
+    found: /never told to stop|was taken back before/,
+    profile: { remoteWorkers: 3, restarts: 20, longRuns: 0.5 },
+  },
   { invariant: 'SIM-13', mutation: 'forgetCheckpoints', found: /with the checkpoint undefined, and/ },
 ];
 

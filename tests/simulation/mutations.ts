@@ -273,6 +273,19 @@ const startGivenUp = () =>
       },
   );
 
+/** What was claimed for a worker that leaves stays its own. */
+const keepWhatWasClaimed = () => replaceMethod(RemoteWorker.prototype, 'giveBackAll', () => async () => 0);
+
+/** A worker says its last word when it is told to stop, and goes on. */
+const leaveTooEarly = (home: WorkerHome): WorkerHome =>
+  new Proxy(home, {
+    get(target, name) {
+      if (name === 'takeNoMore') return () => void target.leave();
+      const own: unknown = Reflect.get(target, name, target);
+      return typeof own === 'function' ? own.bind(target) : own;
+    },
+  });
+
 /** What a worker had when it dialled again is not counted. */
 const forgetEarlierStreams = () => {
   const right = Object.getOwnPropertyDescriptor(RemoteLeases.prototype, 'runCount')!;
@@ -337,5 +350,7 @@ export const MUTATIONS = {
   ignoreUnrecorded: { mutateWorker: ignoreUnrecorded },
   trustForEver: { mutateHome: trustForEver },
   startGivenUp: { patch: startGivenUp },
+  keepWhatWasClaimed: { patch: keepWhatWasClaimed },
+  leaveTooEarly: { mutateHome: leaveTooEarly },
   forgetEarlierStreams: { patch: forgetEarlierStreams },
 } as const satisfies Readonly<Record<string, Defect>>;

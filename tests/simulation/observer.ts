@@ -89,7 +89,8 @@ export class Observer {
     'members.forgetWorkers': ({ args }) =>
       this.workers.forgotten(args[0] as readonly WorkerId[], (workerId) => this.runs.holdsNothing(workerId)),
     'members.forgetLeft': ({ args }) => {
-      const [{ workerId }] = args as Args<'members', 'forgetLeft'>;
+      const [{ workerId, session }] = args as Args<'members', 'forgetLeft'>;
+      this.workers.left(workerId, session);
       this.workers.forgotten([workerId], (left) => this.runs.holdsNothing(left));
     },
     'members.markDead': ({ args, result }) =>
@@ -275,6 +276,7 @@ export class Observer {
       if (verdict === 'stale') return;
       const claim = this.runs.claimAt(settlement);
       if (claim) this.unrecorded.recorded(claim);
+      if (claim && settlement.status === 'LOST') this.workers.lost(claim);
       if (claim && settlement.status === 'TIMED_OUT') claim.failed = true;
       const again = verdict === 'settled' && settlement.next.kind === 'again';
       const status = verdict === 'cancelled' ? 'CANCELLED' : settlement.status;

@@ -42,6 +42,7 @@ export class SimWorker implements ExecutingProcess {
   readonly #onEnd: () => void;
   #lastPauseEndMs = Number.NEGATIVE_INFINITY;
   #isStopping = false;
+  #hasLeft = false;
 
   constructor(options: SimWorkerOptions) {
     const { world, name, streams, servers, executions, profile, mutateHome, onEnd } = options;
@@ -69,7 +70,7 @@ export class SimWorker implements ExecutingProcess {
     });
     this.#runtime = new WorkerRuntime({
       ...{ clock, random, log: silentLog, slots, drainMs: DRAIN_MS },
-      home: mutateHome(home),
+      home: this.#watched(mutateHome(home)),
       nextId: () => random.id() as WorkerId,
       handlers: simulatedHandlers({
         ...{ clock, log: executions, process: this },
@@ -80,6 +81,10 @@ export class SimWorker implements ExecutingProcess {
 
   get dead(): boolean {
     return this.#gate.dead;
+  }
+
+  get hasLeft(): boolean {
+    return this.#hasLeft;
   }
 
   get lastPauseEndMs(): number {
@@ -117,6 +122,17 @@ export class SimWorker implements ExecutingProcess {
   stepClock(byMs: number): void {
     this.#world.trace.add(this.name, `wall clock is set by ${byMs} ms`);
     this.#clock.step(byMs);
+  }
+
+  /** Notes its last word. */
+  #watched(home: WorkerHome): WorkerHome {
+    return new Proxy(home, {
+      get: (target, name) => {
+        if (name === 'leave') this.#hasLeft ||= this.#isStopping;
+        const own: unknown = Reflect.get(target, name, target);
+        return typeof own === 'function' ? own.bind(target) : own;
+      },
+    });
   }
 
   async shutDown(): Promise<void> {

@@ -7,6 +7,8 @@ interface WorkerAccount {
   readonly bootId: BootId;
   heardMs: number;
   dead: boolean;
+  /** Of its newest stream. */
+  readonly session: number;
 }
 
 /** Two clocks, each off by less than half a second. */
@@ -16,6 +18,8 @@ export class WorkerLedger {
   readonly #world: World;
   readonly #silentMs: number;
   readonly #workers = new Map<WorkerId, WorkerAccount>();
+  /** Workers on other machines that have said their last word, and have gone. */
+  readonly #left = new Set<WorkerId>();
 
   constructor(world: World, silentMs: number) {
     this.#world = world;
@@ -26,10 +30,22 @@ export class WorkerLedger {
     return this.#workers.get(workerId)?.dead ?? true;
   }
 
-  registered({ workerId, bootId }: WorkerRecord, sentMs: number): void {
+  registered({ workerId, bootId, session }: WorkerRecord, sentMs: number): void {
     const { dead = false } = this.#workers.get(workerId) ?? {};
     if (dead) this.#world.violate(`worker ${workerId} is dead and was registered as living`);
-    this.#workers.set(workerId, { bootId, heardMs: sentMs, dead });
+    this.#workers.set(workerId, { bootId, session, heardMs: sentMs, dead });
+  }
+
+  /** What was claimed for it has been given back before. */
+  left(workerId: WorkerId, session: number): void {
+    if (session > 0 && this.#workers.get(workerId)?.session === session) this.#left.add(workerId);
+  }
+
+  lost({ workerId, runId, jobId }: { workerId: WorkerId; runId: string; jobId: string }): void {
+    if (this.#left.has(workerId))
+      this.#world.violate(
+        `run ${runId} of job ${jobId} was lost with worker ${workerId}, which had left in order`,
+      );
   }
 
   /** A forgotten worker may come back under its name: it holds nothing that another could hold too. */

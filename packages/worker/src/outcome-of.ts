@@ -1,5 +1,5 @@
 /** Turns what a handler answered or threw into an outcome, within the limits on what is kept. */
-import { ERROR_LENGTH_MAX, RESULT_BYTES_MAX, type RunOutcome } from '@carillon/domain';
+import { ERROR_LENGTH_MAX, RESULT_BYTES_MAX, type RunOutcome, type RunUsage } from '@carillon/domain';
 import { HandlerError } from './handler.ts';
 import type { RunInProgress } from './run-in-progress.ts';
 import type { SecretMask } from './secret-mask.ts';
@@ -18,9 +18,29 @@ export function outcomeOfError(run: RunInProgress, error: unknown): RunOutcome {
     kind: 'FAILED',
     error: message,
     retryable: error.retryable,
-    ...(Number.isFinite(error.retryAfterMs) ? { retryAfterMs: error.retryAfterMs! } : {}),
+    ...pauseOf(error.retryAfterMs),
     ...(error.result === undefined ? {} : resultOf(error.result, run)),
   };
+}
+
+/** A handler may compute it, as from an instant that has passed. */
+function pauseOf(retryAfterMs: unknown): { retryAfterMs?: number } {
+  if (typeof retryAfterMs !== 'number' || Number.isNaN(retryAfterMs) || retryAfterMs <= 0) return {};
+  return { retryAfterMs: Math.ceil(Math.min(retryAfterMs, Number.MAX_SAFE_INTEGER)) };
+}
+
+/** Of what a handler or a worker says: a number that cannot be one is not kept. Undefined: nothing is known. */
+export function usageAsTold(told: RunUsage): RunUsage | undefined {
+  const memory = sensible(told.peakMemoryBytes);
+  const peakMemoryBytes = memory === undefined ? undefined : Math.round(memory);
+  const cpuSeconds = sensible(told.cpuSeconds);
+  return peakMemoryBytes === undefined && cpuSeconds === undefined
+    ? undefined
+    : { peakMemoryBytes, cpuSeconds };
+}
+
+function sensible(told: unknown): number | undefined {
+  return typeof told === 'number' && told >= 0 && told <= Number.MAX_SAFE_INTEGER ? told : undefined;
 }
 
 /** By its members: a plugin may bring another copy of this package, or none. */

@@ -11,6 +11,7 @@ import {
   type RunUsage,
 } from '@carillon/domain';
 import { HandlerError, type RunCheckpoint, type RunContext, type RunLog } from './handler.ts';
+import { usageAsTold } from './outcome-of.ts';
 import { type LargeResults, type RunChannel, SILENT_CHANNEL } from './run-channel.ts';
 import { RunVoice } from './run-voice.ts';
 import { SecretMask } from './secret-mask.ts';
@@ -139,7 +140,7 @@ export class RunInProgress implements RunContext {
 
   get used(): RunContext['used'] {
     return (usage) => {
-      this.usage = usage;
+      this.usage = usageAsTold(usage);
     };
   }
 

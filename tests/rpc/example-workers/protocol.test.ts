@@ -355,9 +355,19 @@ describe.each(await findWorkers())('$language', (found) => {
       server.assign(session, NEXT, [{ handler: 'echo' }]);
       expect(await worker.exited).toBe(0);
       expect(server.endsOf(LEASE)).toMatchObject([{ kind: 'SUCCESS' }]);
-      // It was on its way when the worker said so: the rules let it be finished too.
-      const late = found.language === 'typescript' ? 'SUCCESS' : 'RETURNED';
-      expect(server.endsOf(NEXT)).toMatchObject([{ kind: late }]);
+      // It was on its way when the worker said so.
+      expect(server.endsOf(NEXT)).toMatchObject([{ kind: 'RETURNED' }]);
+      expect(session.received.some(({ leave }) => leave)).toBe(true);
+    });
+
+    test('says last that it leaves, and starts nothing that comes after that', async () => {
+      const { server, session, worker } = await connect({ ignoresLeave: true });
+      worker.signal('SIGTERM');
+      await eventually(() => expect(session.received.some(({ leave }) => leave)).toBe(true), LIMIT);
+      server.assign(session, LEASE, [{ handler: 'echo' }]);
+      expect(await worker.exited).toBe(0);
+      expect(server.endsOf(LEASE)).toEqual([]);
+      expect(server.outputs).toEqual([]);
     });
 
     test('gives back what has not ended in time after SIGTERM, and ends with 0', async () => {

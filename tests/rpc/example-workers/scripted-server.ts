@@ -33,6 +33,8 @@ export interface Script {
   buries: boolean;
   /** Says in every answer that somebody asked the worker to drain. */
   draining: boolean;
+  /** Does not end the stream of a worker that leaves. */
+  readonly ignoresLeave: boolean;
 }
 
 export interface RunToAssign {
@@ -100,7 +102,7 @@ export class ScriptedServer {
   constructor(script: Partial<Script> = {}) {
     this.script = {
       ...{ beatMs: 200, trustMs: 30_000, outputWindow: 64 * 1_024, isMute: false, keepsEndsOpen: false },
-      ...{ checkpointError: '', unknownLeases: [], buries: false, draining: false },
+      ...{ checkpointError: '', unknownLeases: [], buries: false, draining: false, ignoresLeave: false },
       ...script,
     };
     const routes = (router: ConnectRouter) =>
@@ -210,7 +212,7 @@ export class ScriptedServer {
     }
   }
 
-  #answer(session: Session, { hello, beat, ended, checkpoints, outputs }: SessionRequest): void {
+  #answer(session: Session, { hello, beat, ended, checkpoints, outputs, leave }: SessionRequest): void {
     const { beatMs, trustMs, outputWindow, isMute, keepsEndsOpen, checkpointError, buries, draining } =
       this.script;
     const unknownLeases = [...this.script.unknownLeases];
@@ -246,6 +248,7 @@ export class ScriptedServer {
     this.outputs.push(...outputs);
     this.outputAheadMax = Math.max(this.outputAheadMax, bytes);
     if (bytes > 0) session.send({ outputsTaken: [{ bytes: BigInt(bytes) }] });
+    if (leave && !this.script.ignoresLeave) session.end();
   }
 }
 

@@ -9,6 +9,7 @@ type Write = (value: string) => string;
 export const RUN_ERRORS = {
   cancelled: () => 'cancelled while running',
   timedOut: (seconds) => `ran longer than ${seconds} s`,
+  overdue: (seconds) => `ran longer than ${seconds} s, and its worker did not end it`,
   notOffered: (handler) => `this worker does not offer the handler "${handler}"`,
   nobodyOffers: (handler) => `no worker offers the handler "${handler}"; gave up after 24 hours`,
   startTimeout: () => 'waited longer than start_timeout_seconds',

@@ -2,9 +2,18 @@
 import { randomUUID } from 'node:crypto';
 import type { NodeId, RunId } from '@carillon/domain';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { LogKey, LogStore } from './log-store.ts';
+import { LogBeginningGone, type LogKey, type LogStore } from './log-store.ts';
 
-export function describeLogStore(name: string, make: () => Promise<LogStore>): void {
+export interface LogStoreTraits {
+  /** Writes go to their place in one file: an object store keeps them apart, and may take an earlier one late. */
+  readonly writesInPlace: boolean;
+}
+
+export function describeLogStore(
+  name: string,
+  make: () => Promise<LogStore>,
+  { writesInPlace }: LogStoreTraits = { writesInPlace: true },
+): void {
   describe(name, () => {
     let store: LogStore;
     beforeEach(async () => {
@@ -48,6 +57,30 @@ export function describeLogStore(name: string, make: () => Promise<LogStore>): v
       expect(await read(log)).toBe('one\n');
       expect(await store.segments(result)).toEqual([{ start: 0, bytes: 5 }]);
       expect(await store.segments(log)).toEqual([{ start: 0, bytes: 4 }]);
+    });
+
+    it.runIf(writesInPlace).each(['log', 'result'] as const)(
+      'hazard 43: a %s that begins anew has nothing of the one that had its name',
+      async (part) => {
+        const log = newLog(part === 'log' ? {} : { part });
+        const other: LogKey = { ...log, epoch: 2 };
+        await write(other, { offset: 0 }, 'other\n');
+        await write(log, { offset: 0 }, 'old one\n');
+        await write(log, { offset: 8 }, 'old two\n');
+        await write(log, { segment: 100, offset: 100 }, 'old three\n');
+        await write(log, { offset: 0 }, 'new\n');
+        expect(await store.segments(log)).toEqual([{ start: 0, bytes: 4 }]);
+        expect(await read(log)).toBe('new\n');
+        expect(await read(other)).toBe('other\n');
+      },
+    );
+
+    it.runIf(writesInPlace)('nothing is written after a beginning that was removed', async () => {
+      const log = newLog();
+      await write(log, { offset: 0 }, 'one\n');
+      await store.dropSome({ beforeDay: '2030-02-01' });
+      await expect(write(log, { offset: 4 }, 'two\n')).rejects.toThrow(LogBeginningGone);
+      expect(await read(log)).toBe('');
     });
 
     it('the same written again changes nothing', async () => {

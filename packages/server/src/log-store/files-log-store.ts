@@ -6,7 +6,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { OpenFolder } from '../open-folder.ts';
-import type { LogKey, LogSegment, LogStore } from './log-store.ts';
+import { LogBeginningGone, type LogKey, type LogSegment, type LogStore } from './log-store.ts';
 
 const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const PRIVATE = { mode: 0o700 };
@@ -41,7 +41,13 @@ export class FilesLogStore implements LogStore {
   ): Promise<void> {
     await using day = await this.#root.makeFolder(log.day, PRIVATE);
     await using run = await day.makeFolder(log.runId, PRIVATE);
+    const begins = segment === 0 && offset === 0;
     await using file = await openFile(run, fileOf(log, segment), O_WRONLY | O_CREAT);
+    if (begins) {
+      await file.truncate(0);
+      await this.#removeLaterSegments(run, log);
+    } else if ((await file.stat()).size < offset - segment)
+      throw new LogBeginningGone('the beginning of the log has been removed');
     if (process.geteuid?.() === 0) {
       const { uid, gid } = await run.owner();
       await file.chown(uid, gid);
@@ -55,6 +61,13 @@ export class FilesLogStore implements LogStore {
         offset - segment + written,
       );
       written += bytesWritten;
+    }
+  }
+
+  async #removeLaterSegments(run: OpenFolder, log: LogKey): Promise<void> {
+    for (const { name } of await run.entries()) {
+      const [, begin, start, part] = FILE.exec(name) ?? [];
+      if (begin === nameOf(log) && part === partOf(log) && start !== undefined) await run.remove(name);
     }
   }
 

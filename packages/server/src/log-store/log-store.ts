@@ -29,7 +29,11 @@ export interface LogStore {
   readonly isShared: boolean;
   /** Writes are dear: collect so much, or for so long, before each. Left out: they are not. */
   readonly pace?: { readonly everyMs: number; readonly bytes: number };
-  /** Bytes from this position on, after all before them in this segment. The same again changes nothing. */
+  /**
+   * Bytes from this position on, after all before them in this segment. The same again changes nothing. In a store that writes in place, a
+   * write from the beginning of a log on leaves nothing of one that had its name (hazard 43), and one after a beginning that was removed
+   * fails with LogBeginningGone.
+   */
   write(
     log: LogKey,
     at: { readonly segment: number; readonly offset: number },
@@ -47,6 +51,9 @@ export interface LogStore {
   dropSome(options: { readonly beforeDay: string }): Promise<boolean>;
   close(): Promise<void>;
 }
+
+/** The log goes on after something that has been removed meanwhile, as old logs are. */
+export class LogBeginningGone extends Error {}
 
 /** The store does not answer, or refuses: what it holds cannot be read now. */
 export class LogStoreUnavailable extends Error {}

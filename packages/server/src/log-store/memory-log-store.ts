@@ -1,5 +1,5 @@
 /** Logs in memory: for tests, and for engines that have no folder. Old ones make room: it never holds more than a bound. */
-import type { LogKey, LogSegment, LogStore } from './log-store.ts';
+import { LogBeginningGone, type LogKey, type LogSegment, type LogStore } from './log-store.ts';
 
 type Segments = Map<number, Buffer>;
 
@@ -22,7 +22,10 @@ export class MemoryLogStore implements LogStore {
     bytes: Uint8Array,
   ): Promise<void> {
     const name = nameOf(log);
+    if (segment === 0 && offset === 0) this.#drop(name);
     const { segments } = this.#logs.get(name) ?? { segments: new Map<number, Buffer>() };
+    if ((segments.get(segment)?.length ?? 0) < offset - segment)
+      throw new LogBeginningGone('the beginning of the log has been removed');
     this.#logs.set(name, { day: log.day, segments });
     const before = segments.get(segment) ?? Buffer.alloc(0);
     const after = Buffer.concat([before.subarray(0, offset - segment), bytes]);

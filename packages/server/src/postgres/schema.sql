@@ -305,8 +305,11 @@ CREATE TABLE leases (
   shown         smallint[] NOT NULL DEFAULT '{}'::smallint[],
   limited       boolean NOT NULL DEFAULT false,
   checkpointed  boolean NOT NULL DEFAULT false,
+  times_out_at  bigint,
+  timeouts      integer[],
   CONSTRAINT leases_pkey PRIMARY KEY (lease_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
+CREATE INDEX leases_times_out_at ON leases USING btree (times_out_at);
 CREATE INDEX leases_worker_id_claimed_at ON leases USING btree (worker_id, claimed_at);
 
 CREATE TABLE listeners (

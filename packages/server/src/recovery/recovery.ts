@@ -1,7 +1,7 @@
 /**
  * Takes back the runs of dead workers. A worker that was silent too long is marked dead first (LEASE-6: its heartbeats are refused
  * from then on), then each of its runs is settled as lost: it runs again with the next epoch, or becomes a dead letter. Every node
- * does this; the second one finds nothing left.
+ * does this; the second one finds nothing left. It also ends what a living worker keeps beyond its time limit (LEASE-16).
  */
 import { type BootId, RUN_ERRORS, type WorkerId } from '@carillon/domain';
 import {
@@ -31,12 +31,25 @@ export interface RecoveryOptions {
 }
 
 const PASS_MS = 1_000;
+/** Longer than a worker may take to stop a run and to hand over its last output and its result. */
+const OVERDUE_MS = 180_000;
+const OVERDUE_PASS_MS = 10_000;
+const OVERDUE_RUNS_MAX = 1_000;
+/** Searches take at most this share of the time, also while an old snapshot keeps settled leases from being vacuumed. */
+const OVERDUE_SHARE = 0.02;
+/** By less the clock is only corrected. */
+const CLOCK_STEP_MS = 10_000;
 
 export class Recovery implements Service {
   readonly #options: RecoveryOptions;
   readonly #loop: Loop;
   readonly #watch: SilenceWatch;
   readonly #blocked: LastingCondition;
+  #overdueAt = 0;
+  /** Since when the storage has answered, monotonic: after an outage reports come first. */
+  #answeringSince: number | undefined;
+  /** How far the clock is ahead of the monotonic one, and when it was set last: what was claimed before is not judged by it. */
+  #clock: { aheadMs: number; setAtMs: number } | undefined;
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
@@ -57,11 +70,46 @@ export class Recovery implements Service {
   async runOnce(): Promise<undefined> {
     const dead = await this.#markDead().catch((error: unknown) => {
       this.#watch.startOver();
+      this.#answeringSince = undefined;
       throw error;
     });
+    this.#answeringSince ??= this.#options.clock.monotonic();
     // After marking: a take-over that is slow or fails must not delay noticing the next silent worker.
     if (dead.length > 0) await this.#takeOver(dead);
+    await this.#endOverdue();
     return undefined;
+  }
+
+  /** LEASE-16: a worker that lives and does not end a run, by a defect or on purpose, does not keep it. */
+  async #endOverdue(): Promise<void> {
+    const { leases, reports, clock, silentMs, log } = this.#options;
+    const at = clock.monotonic();
+    const nowMs = clock.now();
+    const claimedFromMs = this.#setAtMs(nowMs, at);
+    if (at < this.#overdueAt || at - this.#answeringSince! < silentMs) return;
+    const found = await leases.overdue({ beforeMs: nowMs - OVERDUE_MS, limit: OVERDUE_RUNS_MAX });
+    const tookMs = clock.monotonic() - at;
+    this.#overdueAt = at + Math.max(OVERDUE_PASS_MS, tookMs / OVERDUE_SHARE);
+    const overdue = found.filter(({ claimedAtMs }) => claimedAtMs >= claimedFromMs);
+    if (overdue.length === 0) return;
+    const answers = await reports.ended(
+      overdue.map((run) => ({
+        ...{ run, startedAtMs: undefined, endedAtMs: nowMs },
+        outcome: { kind: 'TIMED_OUT', error: RUN_ERRORS.overdue(String(run.timeoutMs / 1_000)) },
+      })),
+    );
+    const ended = overdue.filter((_, i) => answers[i] === 'settled' || answers[i] === 'cancelled');
+    if (ended.length > 0)
+      log.warn(factsOf(ended), 'ended runs that their workers kept beyond their time limit');
+  }
+
+  /** A clock that is set would make everything overdue at once: only what was claimed since is judged by it. */
+  #setAtMs(nowMs: number, at: number): number {
+    const aheadMs = nowMs - at;
+    const before = this.#clock;
+    const wasSet = before !== undefined && Math.abs(aheadMs - before.aheadMs) > CLOCK_STEP_MS;
+    this.#clock = { aheadMs, setAtMs: wasSet ? nowMs : (before?.setAtMs ?? 0) };
+    return this.#clock.setAtMs;
   }
 
   /** Returns all workers that are dead and not forgotten. */

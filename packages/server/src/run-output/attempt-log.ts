@@ -96,7 +96,7 @@ export class AttemptLog {
     return this.#blocks.length > 0;
   }
 
-  /** Goes on after what is in the store. Called once, before anything was given to the store. */
+  /** Goes on after what is in the store. Called before anything was given to the store, or when what it had is gone. */
   goOn(place: LogPlace, atMs: number): void {
     const waiting = this.#blocks;
     this.#blocks = [];
@@ -114,6 +114,21 @@ export class AttemptLog {
       this.#addLine('system', place.lastAtMs ?? atMs, Buffer.from(place.mark));
     }
     for (const block of waiting) if (this.#hasRoom(block.used, atMs)) this.#push(block);
+  }
+
+  /** What the store had of it was removed: it begins with what waits, after a mark. */
+  beginAnew(atMs: number, mark: string): void {
+    this.segments.length = 1;
+    const place = {
+      segments: [],
+      end: 0,
+      isTorn: false,
+      lines: 0,
+      firstAtMs: atMs,
+      lastAtMs: undefined,
+      mark,
+    };
+    this.goOn({ ...place, bytesMax: this.#bytesMax }, atMs);
   }
 
   /** room: how many bytes all logs together may still take. */

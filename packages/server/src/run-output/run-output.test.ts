@@ -301,3 +301,40 @@ describe('a store that is away', () => {
     store.gate = undefined;
   });
 });
+
+test('a log that retention removes while its run goes on begins anew under the present day, and says so', async () => {
+  let aheadMs = 0;
+  const clock: Clock = { ...systemClock, now: () => AT + aheadMs };
+  output = make({ clock });
+  const run = held();
+  say(run, 'day one\n');
+  await eventually(async () => expect(await records.logsOf(run.runId)).toHaveLength(1), SOON);
+  aheadMs = 3 * 86_400_000;
+  const beforeDay = dayOf(clock.now() - 86_400_000);
+  await store.dropSome({ beforeDay });
+  await records.dropLogs({ beforeDay });
+  say(run, 'day four\n', 'stdout', clock.now());
+  const key = { ...keyOf(run), day: dayOf(clock.now()) };
+  await eventually(
+    async () => expect(await records.logsOf(run.runId)).toMatchObject([{ day: key.day }]),
+    SOON,
+  );
+  await output.close(run);
+  const kept = await store.read(key, { segment: 0, from: 0, bytesMax: 1_000 });
+  expect(Buffer.from(kept).toString()).toBe(
+    `${clock.now()} s Output is missing here: it was older than logs are kept.\n${clock.now()} o day four\n`,
+  );
+  expect(await records.logsOf(run.runId)).toMatchObject([{ ended: true, incomplete: true }]);
+});
+
+test('hazard 43: the log of a first attempt that the database has forgotten has nothing of the one before', async () => {
+  const run = held();
+  say(run, `${Array.from({ length: 20 }, (_, i) => `old ${i}`).join('\n')}\n`);
+  await output.close(run);
+  // Another database, and the same files.
+  records = new MemoryRunLogStore();
+  output = make();
+  say(run, 'new\n');
+  await output.close(run);
+  expect(await lines(run)).toEqual([`${AT} o new`]);
+});

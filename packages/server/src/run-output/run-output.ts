@@ -8,7 +8,7 @@
 import type { NodeId, RunId } from '@carillon/domain';
 import { type Clock, type Log, type Service, sleep } from '@carillon/foundation';
 import type { HeldRun, OutputChunk, RunChannel } from '@carillon/worker';
-import { dayOf, type LogKey, type LogStore } from '../log-store/log-store.ts';
+import { dayOf, LogBeginningGone, type LogKey, type LogStore } from '../log-store/log-store.ts';
 import type { RunLogRecord, RunLogStore } from '../storage/run-log-store.ts';
 import { AttemptLog, UNWRITTEN_BYTES_MAX } from './attempt-log.ts';
 import { findPlace, RUN_BYTES_MAX } from './find-place.ts';
@@ -36,6 +36,7 @@ export const QUIET_MS_MIN = 5_000;
 /** How long a run waits for the store before it goes on without, and how long its end does. */
 const WAIT_MS_MAX = 5_000;
 const RETRY_MS = 1_000;
+const REMOVED = 'Output is missing here: it was older than logs are kept.';
 
 interface OpenLog {
   /** Undefined: of a log that an earlier process has left. */
@@ -241,6 +242,10 @@ export class RunOutput implements Service, Pick<RunChannel, 'output' | 'close'> 
         await store.write(log.key, batch, batch.bytes);
         for (const segment of log.text.surplus()) await store.dropSegment(log.key, segment);
       } catch (error) {
+        if (error instanceof LogBeginningGone) {
+          this.#beginAnew(log);
+          continue;
+        }
         this.#failed(log, error);
         return;
       }
@@ -257,6 +262,15 @@ export class RunOutput implements Service, Pick<RunChannel, 'output' | 'close'> 
         void this.#recorder.record(this.#recordOf(log));
       }
     }
+  }
+
+  /** It was removed while its run goes on, because it began too long ago: what follows is kept under the present day. */
+  #beginAnew(log: OpenLog): void {
+    const nowMs = this.#options.clock.now();
+    log.key = { ...log.key, day: dayOf(nowMs) };
+    log.before = undefined;
+    log.isRecorded = false;
+    this.#counted(log, () => log.text.beginAnew(nowMs, REMOVED));
   }
 
   async #place(log: OpenLog): Promise<void> {

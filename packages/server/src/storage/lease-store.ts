@@ -70,6 +70,10 @@ export interface LeasedRun extends LeaseRef {
   readonly userId: string | undefined;
 }
 
+export interface OverdueRun extends LeasedRun {
+  readonly timeoutMs: number;
+}
+
 export interface Settlement extends LeaseRef {
   /** How many runs the lease was handed out with: lets a storage see that all of them ended together. */
   readonly leaseSize: number | undefined;
@@ -129,6 +133,11 @@ export interface LeaseStore {
   leased(refs: readonly LeaseRef[]): Promise<(LeasedRun | undefined)[]>;
   /** Everything these workers hold. */
   leasedBy(workers: readonly WorkerId[]): Promise<LeasedRun[]>;
+  /**
+   * Runs that were claimed so long ago that their time limit was over before this instant; at most limit. The limit is the one at which
+   * they were claimed, whatever became of their job.
+   */
+  overdue(request: { readonly beforeMs: number; readonly limit: number }): Promise<OverdueRun[]>;
   /** Writes runs that take a while into the history as RUNNING, for people to see. */
   showRunning(refs: readonly (LeaseRef & { readonly startedAtMs: number })[], nowMs: number): Promise<void>;
   /** Keeps what a refused report said, on the attempt it was about. */

@@ -91,6 +91,13 @@ export interface WorkerState extends WorkerRecord {
   readonly alive: boolean;
 }
 
+export interface SaidByBeat {
+  /** Handlers that have not returned though their runs were reported. */
+  readonly stuck?: number;
+  /** Of the stream that it came on. A later one than the storage knows was lost with its last moments: it counts again (hazard 43). */
+  readonly session?: number;
+}
+
 /** What a heartbeat is answered. Not alive: given up for dead, its runs belong to others. */
 export interface WorkerBeaten {
   readonly alive: boolean;
@@ -154,9 +161,9 @@ export interface MemberStore {
   registerWorker(worker: WorkerRecord, nowMs: number): Promise<Registered>;
   /**
    * Records the worker as heard: one row by its key, whatever else there is. One that is not alive must stop its runs and come
-   * back under a new id. stuck: handlers that have not returned though their runs were reported.
+   * back under a new id.
    */
-  beatWorker(workerId: WorkerId, nowMs: number, stuck?: number): Promise<WorkerBeaten>;
+  beatWorker(workerId: WorkerId, nowMs: number, said?: SaidByBeat): Promise<WorkerBeaten>;
   /** Asks a living worker to drain, or to take runs again; it learns that from its next heartbeat. False: there is none. */
   drainWorker(workerId: WorkerId, draining: boolean, audit?: AuditEntry): Promise<boolean>;
   /** Runs in these leases that somebody wants stopped; named until they are. */

@@ -120,6 +120,20 @@ describe('what never arrived', () => {
     expect(watch.wasGivenUp('late' as LeaseId)).toBe(false);
   });
 
+  test('LEASE-14: is not given back when the stream ended while the storage looked: the worker may have another home', async () => {
+    unreceived = [runOf('elsewhere')];
+    const looking = look();
+    await watch.stop();
+    await looking;
+    expect(givenBack).toEqual([]);
+  });
+
+  test('LEASE-15: goes back at once when the worker has said its last word', async () => {
+    holding = ['held' as LeaseId];
+    await watch.giveUpAll();
+    expect(looks).toEqual([{ workerId, session: 0, holding, fromMs: 0 }]);
+  });
+
   test('LEASE-11: as many leases are remembered as claims can be under way', async () => {
     unreceived = Array.from({ length: 1_001 }, (_, i) => runOf(`lease-${i}`));
     await look();

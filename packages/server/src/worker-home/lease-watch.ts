@@ -74,6 +74,16 @@ export class LeaseWatch implements Service {
     return this.#givenUp.has(leaseId);
   }
 
+  /** The worker has said its last word: whatever the storage still has for it goes back (LEASE-15). Answers how many runs. */
+  async giveUpAll(): Promise<number> {
+    const { members, session, workerId, unreported: holding } = this.#options;
+    const left = await members.unreceivedRuns({
+      ...{ workerId: workerId(), session, holding: holding(), fromMs: 0 },
+    });
+    this.#giveUp(left);
+    return left.length;
+  }
+
   async runOnce(): Promise<undefined> {
     this.#passes += 1;
     await this.#checkLeases();

@@ -23,7 +23,16 @@ interface KnownRun {
   mask?: RunMask | undefined;
 }
 
+/** Beats that did not name a lease, one after the other. */
+interface Unnamed {
+  readonly since: number;
+  beats: number;
+}
+
 interface KnownLease {
+  /** Messages that hold its runs and are not on their way yet. */
+  unsent: number;
+  unnamed?: Unnamed | undefined;
   /** It was assigned on an earlier stream. */
   readonly isFromEarlier: boolean;
   readonly claimedAtMs: number;
@@ -33,6 +42,8 @@ interface KnownLease {
 
 /** A lookup in the storage costs as much as so many words. */
 const LOOKUP_COST = 100;
+/** For how long a worker waits for the answer to a beat before the stream is dead to it. */
+const ANSWER_MS_MAX = 5_000;
 
 export interface RunRef {
   readonly leaseId: string;
@@ -73,7 +84,47 @@ export class RemoteLeases {
       known.set(position, {
         ...{ epoch, jobId, runId, isTold: false, hasSpoken: false, secrets },
       });
-    this.#known.set(leaseId, { claimedAtMs, isFromEarlier: false, size: runs.length, runs: known });
+    this.#known.set(leaseId, {
+      claimedAtMs,
+      isFromEarlier: false,
+      size: runs.length,
+      runs: known,
+      unsent: 0,
+    });
+  }
+
+  /** A message with runs of the lease waits to be sent. Answers what to call when it is. */
+  sends(leaseId: LeaseId): () => void {
+    const lease = this.#known.get(leaseId);
+    if (!lease) return () => undefined;
+    lease.unsent += 1;
+    return () => {
+      lease.unsent -= 1;
+    };
+  }
+
+  /**
+   * LEASE-16. A beat named these leases: whose runs the worker has not ended, and has not named in beats for so long that it must have
+   * heard of them. Answers each once.
+   */
+  missing(
+    named: readonly string[],
+    { at, beatMs }: { readonly at: number; readonly beatMs: number },
+  ): LeaseId[] {
+    const beatsMin = 2 + Math.ceil(ANSWER_MS_MAX / beatMs);
+    const held = new Set(named);
+    const missing: LeaseId[] = [];
+    for (const [leaseId, lease] of this.#known) {
+      const isOpen = lease.unsent === 0 && [...lease.runs.values()].some(({ isTold }) => !isTold);
+      if (!isOpen || held.has(leaseId)) {
+        lease.unnamed = undefined;
+        continue;
+      }
+      lease.unnamed ??= { since: at, beats: 0 };
+      lease.unnamed.beats += 1;
+      if (lease.unnamed.beats >= beatsMin && at - lease.unnamed.since >= ANSWER_MS_MAX) missing.push(leaseId);
+    }
+    return missing;
   }
 
   /**
@@ -114,9 +165,14 @@ export class RemoteLeases {
   }
 
   /** Of the leases that the worker named, the runs that it did not name: they never arrived. Answers them once. */
-  takeUnnamed(named: ReadonlyMap<string, ReadonlySet<number>>): ReportedRun[] {
+  takeUnnamed(
+    named: ReadonlyMap<string, ReadonlySet<number>>,
+    leases: Iterable<LeaseId> = this.#known.keys(),
+  ): ReportedRun[] {
     const unnamed: ReportedRun[] = [];
-    for (const [leaseId, lease] of this.#known) {
+    for (const leaseId of leases) {
+      const lease = this.#known.get(leaseId);
+      if (!lease) continue;
       for (const [position, run] of lease.runs) {
         if (run.isTold || named.get(leaseId)?.has(position)) continue;
         run.isTold = true;
@@ -187,6 +243,7 @@ function knownLease(runs: readonly LeasedRun[]): KnownLease {
     claimedAtMs: runs[0]!.claimedAtMs,
     isFromEarlier: true,
     size: undefined,
+    unsent: 0,
     runs: new Map(
       runs.map(({ position, epoch, jobId, runId }) => [
         position,

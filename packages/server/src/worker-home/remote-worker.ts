@@ -22,7 +22,9 @@ import { LeaseWatch } from './lease-watch.ts';
 import { ProtocolBroken } from './read-hello.ts';
 import { RemoteLeases, within } from './remote-leases.ts';
 import { RemoteVoice } from './remote-voice.ts';
-import { passingFault } from './storage-home.ts';
+import { FORGOTTEN, LEFT, NEVER_ARRIVED } from './returned-by-home.ts';
+import { SettledAnswers } from './settled-answers.ts';
+import { beatTimes, passingFault } from './storage-home.ts';
 
 export interface RemoteWorkerOptions {
   readonly workerId: WorkerId;
@@ -50,8 +52,6 @@ export interface RemoteWorkerOptions {
 /** Answers that wait for a worker to read them, beside one for each run that it may hold or tell of again. */
 const UNREAD_MAX = 10_000;
 
-const NEVER_ARRIVED: RunOutcome = { kind: 'RETURNED', error: 'the run never reached its worker' };
-
 export class RemoteWorker implements LocalWorker {
   readonly workerId: WorkerId;
   readonly frames = new P.FrameQueue(() => create(P.SessionResponseSchema));
@@ -60,6 +60,7 @@ export class RemoteWorker implements LocalWorker {
   readonly #sender: ReportSender;
   readonly #voice: RemoteVoice;
   readonly #watch: LeaseWatch;
+  readonly #settled = new SettledAnswers(this.frames);
   #handlers: readonly string[];
   #slots: number;
   #isTaking = true;
@@ -71,9 +72,8 @@ export class RemoteWorker implements LocalWorker {
   #unsettled = 0;
   /** Leases that the storage does not know: told with the next answer to a beat. */
   readonly #unknown = new Set<LeaseId>();
-  #settled = new Map<LeaseId, P.Settled>();
-  #settledCount = 0;
   #isLeaving = false;
+  #hasUnrecorded = false;
 
   constructor(options: RemoteWorkerOptions) {
     this.#options = options;
@@ -115,6 +115,11 @@ export class RemoteWorker implements LocalWorker {
     return this.#handlers;
   }
 
+  /** The number of its stream. */
+  get session(): number {
+    return this.#options.session;
+  }
+
   get namespaces(): readonly string[] | undefined {
     return this.#options.namespaces;
   }
@@ -152,6 +157,24 @@ export class RemoteWorker implements LocalWorker {
     return unknown;
   }
 
+  /**
+   * LEASE-15: it has said its last word, and starts nothing more. What it was assigned and has not ended goes back, and what was claimed
+   * for it and never reached it. Answers how many runs that was.
+   */
+  async giveBackAll(): Promise<number> {
+    const assigned = this.#leases.takeUnnamed(new Map());
+    this.#giveBack(assigned, LEFT);
+    const others = await this.#watch.giveUpAll();
+    await this.told();
+    return assigned.length + others;
+  }
+
+  /** Resolves when what it told is recorded, or given up. Answers whether all is recorded. */
+  async told(): Promise<boolean> {
+    await this.#sender.stop();
+    return !this.#hasUnrecorded;
+  }
+
   /** It takes nothing more, and ends when it has nothing left. */
   leaves(): void {
     this.#isLeaving = true;
@@ -176,7 +199,7 @@ export class RemoteWorker implements LocalWorker {
     this.takeNoMore();
     this.frames.end();
     await this.#watch.stop();
-    await this.#sender.stop();
+    await this.told();
   }
 
   checkLeases(): void {
@@ -191,9 +214,18 @@ export class RemoteWorker implements LocalWorker {
     }
     this.#leases.assigned(batch);
     this.#unsettled += batch.runs.length;
+    // LEASE-15: it may have said its last word before these reach it.
+    if (this.#isLeaving) {
+      for (const run of batch.runs) this.#endHere(run, run.failure ?? LEFT);
+      return;
+    }
     for (const { message, bytes } of P.assignsOf(batch)) {
       this.#assigned += message.runIds.length;
-      this.frames.put(P.URGENCY.work, bytes, (frame) => frame.assigns.push(message));
+      const isSent = this.#leases.sends(message.leaseId as LeaseId);
+      this.frames.put(P.URGENCY.work, bytes, (frame) => {
+        frame.assigns.push(message);
+        isSent();
+      });
     }
     for (const run of batch.runs) if (run.failure) this.#endHere(run, run.failure);
   }
@@ -227,13 +259,32 @@ export class RemoteWorker implements LocalWorker {
   }
 
   #requireRead(): void {
-    const unread = this.frames.waiting + this.#settledCount;
+    const unread = this.frames.waiting + this.#settled.waiting;
     if (unread <= UNREAD_MAX + 2 * this.#unsettledMax) return;
     this.frames.clear();
     throw new ProtocolBroken(`the worker does not read its stream: ${unread} answers wait for it`);
   }
 
   /** Which leases to name as unknown in the answer to a beat that named these. */
+  async beaten(held: readonly string[]): Promise<string[]> {
+    this.#giveBackMissing(held);
+    return this.unknownOf(held);
+  }
+
+  /**
+   * LEASE-16. The worker lives, was sent these leases, and does not name them: it has forgotten them. A stream whose beats are not
+   * answered is dead to the worker, so that one that beats on has heard the answers of a while ago, and what was sent before them.
+   */
+  #giveBackMissing(held: readonly string[]): void {
+    const { clock, silentMs, log } = this.#options;
+    const missing = this.#leases.missing(held, { at: clock.monotonic(), ...beatTimes(silentMs) });
+    if (missing.length === 0) return;
+    const leases = missing.length;
+    log.warn({ workerId: this.workerId, leases }, 'a worker has forgotten runs: giving them back');
+    this.#giveBack(this.#leases.takeUnnamed(new Map(), missing), FORGOTTEN);
+    for (const leaseId of missing) this.#unknown.add(leaseId);
+  }
+
   async unknownOf(held: readonly string[]): Promise<string[]> {
     await this.#leases.find(held);
     this.#leases.forgetStrange();
@@ -275,7 +326,7 @@ export class RemoteWorker implements LocalWorker {
       const position = positions[i]!;
       const found = this.#leases.ends({ leaseId, position, epoch: epochs[i]! });
       if (found === undefined) {
-        this.#tell(leaseId as LeaseId, position, 'stale');
+        this.#settled.tell(leaseId as LeaseId, position, 'stale');
         this.#requireRead();
       }
       if (found === undefined || found === 'told') continue;
@@ -305,26 +356,9 @@ export class RemoteWorker implements LocalWorker {
     this.#unsettled = Math.max(0, this.#unsettled - 1);
     this.#leases.settled(run);
     // Without a verdict this server stops: the worker tells the next one.
-    if (verdict !== undefined) this.#tell(run.leaseId, run.position, verdict);
+    if (verdict === undefined) this.#hasUnrecorded = true;
+    else this.#settled.tell(run.leaseId, run.position, verdict);
     this.#options.link.freed();
-  }
-
-  #tell(leaseId: LeaseId, position: number, verdict: ReportVerdict): void {
-    if (this.#settled.size === 0) {
-      this.frames.put(P.URGENCY.ends, 0, (frame) => {
-        frame.settled.push(...this.#settled.values());
-        this.#settled = new Map();
-        this.#settledCount = 0;
-      });
-    }
-    let settled = this.#settled.get(leaseId);
-    if (!settled) {
-      settled = create(P.SettledSchema, { leaseId });
-      this.#settled.set(leaseId, settled);
-    }
-    settled.positions.push(position);
-    settled.verdicts.push(P.VERDICTS[verdict]);
-    this.#settledCount += 1;
   }
 
   #cancel(runIds: readonly RunId[]): void {
@@ -341,9 +375,12 @@ export class RemoteWorker implements LocalWorker {
   }
 
   #neverArrived(runs: readonly ReportedRun[]): void {
+    this.#giveBack(runs, NEVER_ARRIVED);
+  }
+
+  #giveBack(runs: readonly ReportedRun[], outcome: RunOutcome): void {
     const endedAtMs = this.#options.clock.now();
-    for (const run of runs)
-      this.#sender.send({ run, startedAtMs: undefined, endedAtMs, outcome: NEVER_ARRIVED });
+    for (const run of runs) this.#sender.send({ run, startedAtMs: undefined, endedAtMs, outcome });
   }
 
   /** Whatever the worker says of them from now on is stale, so nothing is remembered of them, should it say nothing. */

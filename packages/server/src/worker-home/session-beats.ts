@@ -52,12 +52,14 @@ export class SessionBeats {
   /** Answered only once the storage has it. A storage that does not answer costs the worker its trust. */
   async #record({ sequence, heldLeases, stuck }: P.Beat): Promise<void> {
     const { worker, members, clock, log } = this.#options;
-    const { workerId } = worker;
+    const { workerId, session } = worker;
     try {
-      const { alive: isAlive, draining } = await members.beatWorker(workerId, clock.now(), stuck);
+      const { alive: isAlive, draining } = await members.beatWorker(workerId, clock.now(), {
+        ...{ stuck, session },
+      });
       if (isAlive) worker.drain(draining);
       else worker.takeNoMore();
-      const unknownLeases = isAlive ? await worker.unknownOf(heldLeases) : [...heldLeases];
+      const unknownLeases = isAlive ? await worker.beaten(heldLeases) : [...heldLeases];
       worker.frames.put(P.URGENCY.life, 40 * unknownLeases.length, (frame) => {
         const buried = !isAlive;
         frame.beatAnswer = create(P.BeatAnswerSchema, { sequence, unknownLeases, buried, draining });

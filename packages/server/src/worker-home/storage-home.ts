@@ -2,7 +2,7 @@
  * The home of the worker in this process: the storage, the recorder and the link, by function calls. The worker of a server is a
  * worker like any other, and its home adds no message and no promise to a run.
  */
-import type { BootId, LeaseId, NodeId, RunOutcome } from '@carillon/domain';
+import type { BootId, LeaseId, NodeId } from '@carillon/domain';
 import type { Clock, Log, Random } from '@carillon/foundation';
 import {
   type Heard,
@@ -22,6 +22,7 @@ import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
 import type { LocalWorkers } from '../worker-link/worker-link.ts';
 import { LeaseWatch } from './lease-watch.ts';
+import { NEVER_ARRIVED } from './returned-by-home.ts';
 
 export interface StorageHomeOptions {
   readonly nodeId: NodeId;
@@ -47,8 +48,6 @@ const TRUSTED_SHARE = 0.8;
 const BEATS_PER_SILENCE = 5;
 /** A worker in this process has one life, and no number of a stream. */
 const NO_STREAM = 0;
-
-const NEVER_ARRIVED: RunOutcome = { kind: 'RETURNED', error: 'the run never reached its worker' };
 
 /** How often a worker beats, and for how long an answer is trusted. */
 export function beatTimes(silentMs: number): { beatMs: number; trustMs: number } {
@@ -128,7 +127,7 @@ export class StorageHome implements WorkerHome {
     const { members, clock } = this.#options;
     const sentAt = clock.monotonic();
     const { workerId, stuckCount } = this.#worker;
-    const { alive, draining } = await members.beatWorker(workerId, clock.now(), stuckCount);
+    const { alive, draining } = await members.beatWorker(workerId, clock.now(), { stuck: stuckCount });
     return alive ? this.#heard(sentAt, draining) : undefined;
   }
 
@@ -162,9 +161,14 @@ export class StorageHome implements WorkerHome {
 
   async leave(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    await this.#leaseWatch.stop();
-    await this.#sender.stop();
     const { members, bootId } = this.#options;
+    try {
+      // LEASE-15.
+      await this.#leaseWatch.giveUpAll();
+    } finally {
+      await this.#leaseWatch.stop();
+      await this.#sender.stop();
+    }
     await members.forgetLeft({ workerId: this.#worker.workerId, bootId, session: NO_STREAM });
   }
 

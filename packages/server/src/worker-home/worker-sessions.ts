@@ -12,6 +12,7 @@ import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
 import type { LocalWorkers } from '../worker-link/worker-link.ts';
+import { forgetLeft } from './forget-left.ts';
 import { fillGoodbye, type Goodbye, goodbyeFrame } from './goodbye.ts';
 import { HelloRefused, ProtocolBroken, type ReadHello, readHello, requireLeases } from './read-hello.ts';
 import { OUTPUT_WINDOW } from './remote-voice.ts';
@@ -118,14 +119,9 @@ export class WorkerSessions implements Service {
 
   /** For tests: what the streams remember of runs. */
   counts(): { readonly leases: number; readonly runs: number; readonly unsettled: number } {
-    const all = { leases: 0, runs: 0, unsettled: 0 };
-    for (const { worker } of this.#sessions.values()) {
-      const { leases, runs, unsettled } = worker.counts();
-      all.leases += leases;
-      all.runs += runs;
-      all.unsettled += unsettled;
-    }
-    return all;
+    const all = [...this.#sessions.values()].map(({ worker }) => worker.counts());
+    const sum = (name: keyof (typeof all)[number]) => all.reduce((total, counts) => total + counts[name], 0);
+    return { leases: sum('leases'), runs: sum('runs'), unsettled: sum('unsettled') };
   }
 
   start(): void {}
@@ -177,9 +173,10 @@ export class WorkerSessions implements Service {
       yield* worker.frames.frames();
     } finally {
       session.closed();
+      // LEASE-15: it stays with the link until what was claimed for it has gone back.
+      if (worker.isLeaving) await reading;
       this.#leave(session);
       await worker.close();
-      void reading;
     }
   }
 
@@ -298,6 +295,7 @@ export class WorkerSessions implements Service {
     const beats = new SessionBeats({ ...{ worker, members, clock, log, gapMs }, signal: isOver.signal });
     let recognisedAt = clock.monotonic();
     let isReading = false;
+    let hasLeft = false;
     let heard: () => void = () => undefined;
     const listen = () => {
       heard();
@@ -325,9 +323,13 @@ export class WorkerSessions implements Service {
           }
         }
         await worker.receive(next.value);
+        hasLeft = next.value.leave;
+        if (hasLeft) break;
       }
+      heard();
+      if (hasLeft) worker.leaves();
       // LEASE-14. A stream that broke looks like one that was ended: only who said that it leaves has left.
-      if (worker.isLeaving) await members.forgetLeft(session.hello);
+      if (worker.isLeaving) await forgetLeft({ ...this.#options, ...session, hasLeft });
     } catch (error) {
       if (!call.signal.aborted) end(this.#goodbyeOf(error));
       else log.debug({ err: error, workerId: worker.workerId }, 'the stream of a worker broke');

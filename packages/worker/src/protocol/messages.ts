@@ -10,7 +10,7 @@ import type {
   RunUsage,
   WorkerId,
 } from '@carillon/domain';
-import { outcomeAsTold, SUCCESS } from '../outcome-of.ts';
+import { outcomeAsTold, SUCCESS, usageAsTold } from '../outcome-of.ts';
 import type { OutputChunk } from '../run-channel.ts';
 import type { ReportVerdict, RunReport } from '../runtime/worker-home.ts';
 import {
@@ -150,12 +150,25 @@ export function batchOf(assign: Assign, workerId: WorkerId): ClaimedBatch {
   return { leaseId, workerId, claimedAtMs, runs };
 }
 
-/** One message for each lease, or several where results are large. */
-export function endedOf(reports: readonly RunReport[]): Sized<Ended>[] {
+/**
+ * One message for each lease, or several where results are large. A report that no message can hold is left out: on the stream it would
+ * break all that is sent with it.
+ */
+export function endedOf(
+  reports: readonly RunReport[],
+  onUnsendable: (index: number, error: Error) => void = (_, error) => {
+    throw error;
+  },
+): Sized<Ended>[] {
   const open = new Map<LeaseId, { message: Ended; bytes: number }>();
   const full: Sized<Ended>[] = [];
-  for (const { run, startedAtMs, endedAtMs, outcome, usage } of reports) {
-    const described = outcomeMessage(run.position, outcome, usage);
+  for (const [index, report] of reports.entries()) {
+    const { run, startedAtMs, endedAtMs } = report;
+    const described = describe(report);
+    if (described instanceof Error) {
+      onUnsendable(index, described);
+      continue;
+    }
     const bytes =
       END_BYTES + (described ? END_BYTES + textBytes(described.error) + textBytes(described.result) : 0);
     let part = open.get(run.leaseId);
@@ -212,7 +225,29 @@ const KINDS = {
   LOST: OutcomeKind.RETURNED,
 } as const satisfies Record<RunOutcome['kind'], OutcomeKind>;
 
-/** Undefined: simply a success. */
+function describe({ run, outcome, usage }: RunReport): Outcome | undefined | Error {
+  try {
+    return outcomeMessage(run.position, outcome, usage);
+  } catch (error) {
+    return new Error(`the outcome cannot be sent: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Of a number that must be whole and not negative. */
+function uint64(value: number): bigint {
+  const whole = BigInt(Math.round(value));
+  if (whole < 0n || whole > UINT64_MAX) throw new RangeError(`${value} is not between 0 and 2^64`);
+  return whole;
+}
+
+const UINT64_MAX = 2n ** 64n - 1n;
+
+function text(value: unknown): string {
+  if (typeof value !== 'string') throw new TypeError(`${typeof value} instead of a text`);
+  return value;
+}
+
+/** Undefined: simply a success. Throws when no message can hold it. */
 function outcomeMessage(
   position: number,
   outcome: RunOutcome,
@@ -223,14 +258,13 @@ function outcomeMessage(
   const message = create(OutcomeSchema);
   message.position = position;
   message.kind = KINDS[outcome.kind];
-  message.result = result;
-  if ('error' in outcome) message.error = outcome.error ?? '';
-  if (usage?.peakMemoryBytes !== undefined)
-    message.peakMemoryBytes = BigInt(Math.round(usage.peakMemoryBytes));
+  message.result = text(result);
+  if ('error' in outcome) message.error = text(outcome.error ?? '');
+  if (usage?.peakMemoryBytes !== undefined) message.peakMemoryBytes = uint64(usage.peakMemoryBytes);
   if (usage?.cpuSeconds !== undefined) message.cpuSeconds = usage.cpuSeconds;
   if (outcome.kind === 'FAILED') {
     message.retryable = outcome.retryable;
-    message.retryAfterMs = BigInt(Math.round(outcome.retryAfterMs ?? 0));
+    message.retryAfterMs = uint64(outcome.retryAfterMs ?? 0);
   }
   return message;
 }
@@ -243,14 +277,11 @@ export function outcomeOf(message: Outcome | undefined): RunOutcome {
 /** Undefined: nothing is known. A number that cannot be one is not kept. */
 export function usageOf(message: Outcome | undefined): RunUsage | undefined {
   if (message === undefined) return undefined;
-  const peakMemoryBytes = sensible(Number(message.peakMemoryBytes ?? Number.NaN));
-  const cpuSeconds = sensible(message.cpuSeconds);
-  if (peakMemoryBytes === undefined && cpuSeconds === undefined) return undefined;
-  return { peakMemoryBytes, cpuSeconds };
-}
-
-function sensible(told: number | undefined): number | undefined {
-  return told !== undefined && told >= 0 && told <= Number.MAX_SAFE_INTEGER ? told : undefined;
+  const { peakMemoryBytes, cpuSeconds } = message;
+  return usageAsTold({
+    peakMemoryBytes: peakMemoryBytes === undefined ? undefined : Number(peakMemoryBytes),
+    cpuSeconds,
+  });
 }
 
 function readOutcome(message: Outcome): RunOutcome {

@@ -1,8 +1,14 @@
-import { create } from '@bufbuild/protobuf';
+import { create, toBinary } from '@bufbuild/protobuf';
 import type { JobId, LeaseId, RunId } from '@carillon/domain';
 import { ManualClock } from '@carillon/foundation';
 import { beforeEach, expect, test } from 'vitest';
-import { FrameQueue, type Output, OutputStream, SessionRequestSchema } from '../protocol/index.ts';
+import {
+  FRAME_BYTES_MAX,
+  FrameQueue,
+  type Output,
+  OutputStream,
+  SessionRequestSchema,
+} from '../protocol/index.ts';
 import type { HeldRun } from '../run-channel.ts';
 import { RemoteChannel } from './remote-channel.ts';
 
@@ -160,6 +166,29 @@ test('a run whose output waits is closed when the output is on its way, however 
   expect(await connect().readAll()).toBe('last\n');
   await closed;
   expect(channel.close(run)).toBeUndefined();
+});
+
+test('the progress of many runs goes up in frames of bounded size, the latest of each', async () => {
+  const stream = connect();
+  const runs = Array.from({ length: 20_000 }, (_, position) => heldRun(position));
+  for (const percent of [1, 2])
+    for (const one of runs) channel.progress(one, { percent, message: 'é'.repeat(100) });
+  stream.frames.end();
+  const told = new Map<number, number>();
+  for await (const frame of stream.frames.frames()) {
+    expect(toBinary(SessionRequestSchema, frame).length).toBeLessThan(FRAME_BYTES_MAX / 2);
+    for (const { position, percent } of frame.progress) {
+      expect(told.has(position)).toBe(false);
+      told.set(position, percent);
+    }
+  }
+  // What the end of the stream left over goes up on the next one.
+  const next = connect();
+  next.frames.end();
+  for await (const { progress } of next.frames.frames())
+    for (const { position, percent } of progress) told.set(position, percent);
+  expect(told.size).toBeGreaterThan(0);
+  expect(new Set(told.values())).toEqual(new Set([2]));
 });
 
 test('whoever waits for room goes on when there is room', async () => {

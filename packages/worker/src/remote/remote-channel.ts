@@ -30,6 +30,8 @@ interface PendingCheckpoint {
 /** Above this, whoever can wait waits; above the other, output is dropped and the gap marked. */
 const WAITING_BYTES_SLOW = 256 * 1_024;
 const WAITING_BYTES_MAX = 16 * 1_024 * 1_024;
+/** Of what one part tells of the progress of runs. */
+const PROGRESS_BYTES = 64 * 1_024;
 const MISSING = 'Output is missing here: the connection to the server was lost.\n';
 const DROPPED = 'Output is missing here: it came faster than the server took it.\n';
 
@@ -61,8 +63,8 @@ export class RemoteChannel implements RunChannel {
   }
 
   progress(run: HeldRun, progress: Progress): void {
-    if (this.#progress.size === 0) this.#frames?.put(URGENCY.output, 0, (frame) => this.#fillProgress(frame));
     this.#progress.set(run, progress);
+    if (this.#progress.size === 1) this.#sendProgress();
   }
 
   saveCheckpoint(run: HeldRun, value: string): Promise<void> {
@@ -86,7 +88,7 @@ export class RemoteChannel implements RunChannel {
     this.results.attach(frames, resultBytesMax);
     this.#isQueued = false;
     for (const [sequence, pending] of this.#checkpoints) this.#sendCheckpoint(sequence, pending);
-    if (this.#progress.size > 0) frames.put(URGENCY.output, 0, (frame) => this.#fillProgress(frame));
+    if (this.#progress.size > 0) this.#sendProgress();
     this.#send();
   }
 
@@ -173,10 +175,21 @@ export class RemoteChannel implements RunChannel {
     return this.#emptied.promise;
   }
 
-  #fillProgress(frame: SessionRequest): void {
-    for (const [{ leaseId, position, epoch }, { percent, message = '' }] of this.#progress)
-      frame.progress.push(create(RunProgressSchema, { leaseId, position, epoch, percent, message }));
-    this.#progress.clear();
+  /** One part at a time, with the latest of each run when its frame is made. */
+  #sendProgress(): void {
+    const frames = this.#frames;
+    frames?.put(URGENCY.output, PROGRESS_BYTES, (frame) => {
+      if (this.#frames !== frames) return;
+      let room = PROGRESS_BYTES;
+      for (const [run, { percent, message = '' }] of this.#progress) {
+        const { leaseId, position, epoch } = run;
+        room -= RUN_BYTES + Buffer.byteLength(message);
+        if (room < 0) break;
+        this.#progress.delete(run);
+        frame.progress.push(create(RunProgressSchema, { leaseId, position, epoch, percent, message }));
+      }
+      if (this.#progress.size > 0) this.#sendProgress();
+    });
   }
 
   #sendCheckpoint(sequence: number, { run, value }: PendingCheckpoint): void {

@@ -3,7 +3,13 @@ import { create } from '@bufbuild/protobuf';
 import { ManualClock, SeededRandom, silentLog } from '@carillon/foundation';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { FrameQueue, type SessionRequest, SessionResponseSchema, URGENCY } from '../protocol/index.ts';
+import {
+  FrameQueue,
+  OutcomeKind,
+  type SessionRequest,
+  SessionResponseSchema,
+  URGENCY,
+} from '../protocol/index.ts';
 import { createWorker, type Worker } from './create-worker.ts';
 import { type Dial, WorkerRefused } from './remote-home.ts';
 
@@ -27,6 +33,7 @@ let served: Served[];
 let worker: Worker;
 let outcome: unknown;
 let warnings: string[];
+let signals: AbortSignal[];
 
 const dial: Dial = async function* (_server, requests) {
   const stream = new Served();
@@ -53,6 +60,7 @@ async function untilDialled(times: number): Promise<void> {
 beforeEach(async () => {
   clock = new ManualClock();
   served = [];
+  signals = [];
   outcome = undefined;
   warnings = [];
   worker = createWorker({
@@ -64,7 +72,12 @@ beforeEach(async () => {
       endWhenKeyRefused: true,
     },
     internals: { clock, random: new SeededRandom(1), dial },
-  }).handle('quick', () => undefined);
+  })
+    .handle('quick', () => undefined)
+    .handle('long', ({ signal }) => {
+      signals.push(signal);
+      return new Promise((resolve) => signal.addEventListener('abort', resolve));
+    });
   void worker.run().then(
     () => {
       outcome = 'ended';
@@ -137,5 +150,21 @@ test("how many outcomes wait to be recorded is the server's to bound: the worker
   expect(told).toHaveLength(1_100);
   expect(warnings).not.toContainEqual(expect.stringContaining('no more runs are started'));
   server.answer({ settled: [{ leaseId: 'lease', positions: told, verdicts: told.map(() => 0) }] });
+});
+
+test('hazard 18: a cancel in the frame that brings its run stops it', async () => {
+  const stream = served[1]!;
+  stream.answer({ welcome: { protocol: 1, workerId: 'w', beatMs: 3_000, trustMs: 12_000 } });
+  await turns();
+  const columns = { epochs: [1], attempts: [1], scheduledAtMs: [1n], timeoutMs: [60_000], payloads: ['{}'] };
+  stream.answer({
+    assigns: [{ leaseId: 'lease', runIds: ['run'], jobIds: ['job'], handlers: ['long'], ...columns }],
+    cancels: [{ runId: 'run' }],
+  });
+  await turns();
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  const told = stream.heard.flatMap(({ ended }) => ended.flatMap(({ outcomes }) => outcomes));
+  expect(told).toMatchObject([{ kind: OutcomeKind.CANCELLED }]);
+  stream.answer({ settled: [{ leaseId: 'lease', positions: [0], verdicts: [0] }] });
   await turns();
 });

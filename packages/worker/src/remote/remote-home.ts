@@ -8,6 +8,7 @@ import { type Clock, type Log, type Random, sleep } from '@carillon/foundation';
 import {
   batchOf,
   CapacitySchema,
+  FRAME_BYTES_MAX,
   type Goodbye,
   HandlerOfferSchema,
   HeldRunsSchema,
@@ -99,6 +100,8 @@ export class RemoteHome implements WorkerHome {
   #dialAt = 0;
   #isDraining = false;
   #isBuried = false;
+  /** Its last word is on its way: what still comes, the server gives to others (LEASE-15). */
+  #hasLeft = false;
   #wasWelcome = false;
   #refused: WorkerRefused | undefined;
   #leaving!: AbortSignal;
@@ -140,9 +143,9 @@ export class RemoteHome implements WorkerHome {
     return stream.tell(reports);
   }
 
-  /** The server sends again what its storage does not take: here only the stream can fail. */
-  faultOf(): PassingFault {
-    return { kind: 'away' };
+  /** The server sends again what its storage does not take: here only the stream can fail, or a report that no message can hold. */
+  faultOf(error: Error): PassingFault | undefined {
+    return error instanceof StreamBroken || error instanceof WorkerRefused ? { kind: 'away' } : undefined;
   }
 
   /** The server does not send what it has given back. */
@@ -185,6 +188,11 @@ export class RemoteHome implements WorkerHome {
   async leave(): Promise<void> {
     const stream = this.#stream;
     if (!stream) return;
+    this.#hasLeft = true;
+    // After all the rest, and in a frame of its own: the hello may still wait to be sent.
+    stream.frames.put(URGENCY.output, FRAME_BYTES_MAX, (frame) => {
+      frame.leave = true;
+    });
     stream.frames.end();
     const isOver = new AbortController();
     await Promise.race([stream.ended.promise, sleep(this.#options.clock, LEAVE_MS_MAX, isOver.signal)]);
@@ -290,12 +298,13 @@ export class RemoteHome implements WorkerHome {
       stream.beaten(beatAnswer);
     }
     if (welcome) stream.welcome.resolve(welcome);
-    if (cancels.length > 0) this.#worker.cancel(cancels.map(({ runId }) => runId as RunId));
     for (const each of settled) stream.settled(each);
-    for (const assign of assigns) {
+    for (const assign of this.#hasLeft ? [] : assigns) {
       stream.accepted += assign.runIds.length;
       this.#accept(batchOf(assign, this.#worker.workerId));
     }
+    // After the runs: a cancel is more urgent than they are, and may share the frame that brings its run.
+    if (cancels.length > 0) this.#worker.cancel(cancels.map(({ runId }) => runId as RunId));
     // Runs that ended at once, or were refused, freed their slots before anybody was told.
     if (assigns.length > 0) this.changed();
     for (const { sequence, error } of checkpointAnswers) this.channel.answered(sequence, error);

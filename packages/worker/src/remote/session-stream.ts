@@ -67,7 +67,13 @@ export class SessionStream {
   tell(reports: readonly RunReport[]): Promise<readonly ReportAnswer[]> {
     const settled = Promise.withResolvers<readonly ReportAnswer[]>();
     const group: ToldGroup = { answers: new Array(reports.length), left: reports.length, settled };
+    const messages = endedOf(reports, (index, error) => {
+      group.answers[index] = error;
+      group.left -= 1;
+    });
+    if (group.left === 0) settled.resolve(group.answers);
     for (const [index, { run }] of reports.entries()) {
+      if (group.answers[index] !== undefined) continue;
       let ofLease = this.#told.get(run.leaseId);
       if (!ofLease) {
         ofLease = new Map();
@@ -75,7 +81,7 @@ export class SessionStream {
       }
       ofLease.set(run.position, { group, index });
     }
-    for (const { message, bytes } of endedOf(reports))
+    for (const { message, bytes } of messages)
       this.frames.put(URGENCY.ends, bytes, (frame) => frame.ended.push(message));
     return settled.promise;
   }

@@ -4,7 +4,7 @@
  */
 import { RUN_ERRORS, type RunOutcome } from '@carillon/domain';
 import { type Clock, LastingCondition, type Log, type Random, sleep } from '@carillon/foundation';
-import type { ReportTaker, ReportVerdict, RunReport } from './worker-home.ts';
+import type { ReportAnswer, ReportTaker, ReportVerdict, RunReport } from './worker-home.ts';
 
 export interface ReportSenderOptions {
   readonly reports: ReportTaker;
@@ -103,8 +103,7 @@ export class ReportSender {
     group: readonly RunReport[],
     tries: number,
   ): Promise<{ again: RunReport[]; error: Error | undefined }> {
-    const { reports } = this.#options;
-    const answers = await reports.ended(group).catch((error: unknown) => group.map(() => error as Error));
+    const answers = await this.#ended(group);
     const again: RunReport[] = [];
     let error: Error | undefined;
     for (let i = 0; i < group.length; i += 1) {
@@ -116,6 +115,15 @@ export class ReportSender {
       }
     }
     return { again, error };
+  }
+
+  /** Whether the call fails or throws, nothing but a report of its own ends the delivery of the others. */
+  async #ended(group: readonly RunReport[]): Promise<readonly ReportAnswer[]> {
+    try {
+      return await this.#options.reports.ended(group);
+    } catch (error) {
+      return group.map(() => error as Error);
+    }
   }
 
   /** Logged once for all groups and not for every try: the loops log an outage themselves. */
@@ -142,8 +150,10 @@ export class ReportSender {
       this.#options.log.info({ lastedMs: Math.max(...lastedMs) }, 'every outcome that waited is recorded');
   }
 
-  /** An error that does not pass: the outcome holds something that can never be stored. */
+  /** An error that does not pass: the outcome, or what the run used, can never be sent or stored. */
   #storable(report: RunReport, error: Error): RunReport {
-    return this.#options.reports.faultOf(error) ? report : { ...report, outcome: UNRECORDABLE };
+    return this.#options.reports.faultOf(error)
+      ? report
+      : { ...report, outcome: UNRECORDABLE, usage: undefined };
   }
 }

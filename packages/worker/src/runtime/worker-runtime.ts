@@ -17,7 +17,7 @@ import type { Handler } from '../handler.ts';
 import { WorkerTrust } from '../worker-trust.ts';
 import { ReportSender } from './report-sender.ts';
 import { UnrecordedBound } from './unrecorded-bound.ts';
-import type { Heard, HomeWorker, ReportedRun, WorkerHome } from './worker-home.ts';
+import type { Heard, HomeWorker, WorkerHome } from './worker-home.ts';
 
 export interface WorkerRuntimeOptions {
   readonly home: WorkerHome;
@@ -51,6 +51,7 @@ export class WorkerRuntime implements Service, HomeWorker {
   #isRegistered = false;
   #cancelWatch: (() => void) | undefined;
   #isDraining = false;
+  #isStopping = false;
   /** Handlers that had not returned at the last beat, though their runs were reported. */
   #stuck = 0;
 
@@ -146,6 +147,7 @@ export class WorkerRuntime implements Service, HomeWorker {
   /** Waits for runs to end, then returns the rest; every report is delivered before it resolves. */
   async stop(drainMs = this.#options.drainMs): Promise<void> {
     const { home, clock, log } = this.#options;
+    this.#isStopping = true;
     home.takeNoMore();
     await Promise.race([this.#engine.drained(), sleep(clock, drainMs, this.#stopping.signal)]);
     this.#engine.giveBackAll(RUN_ERRORS.shutDown());
@@ -161,8 +163,10 @@ export class WorkerRuntime implements Service, HomeWorker {
   accept(batch: ClaimedBatch): void {
     const { home } = this.#options;
     if (home.wasGivenUp(batch.leaseId)) home.changed();
+    // LEASE-15: what was on its way when the worker was told to stop.
+    else if (this.#isStopping) this.#refuse(batch, RUN_ERRORS.shutDown());
     else if (this.#trust.isGiven) this.#engine.accept(batch);
-    else for (const run of batch.runs) this.#return(run, RUN_ERRORS.unheard());
+    else this.#refuse(batch, RUN_ERRORS.unheard());
   }
 
   heldLeases(): readonly LeaseId[] {
@@ -238,9 +242,10 @@ export class WorkerRuntime implements Service, HomeWorker {
     return BEAT_MS;
   }
 
-  /** Gives back a run that was never started. */
-  #return(run: ReportedRun, error: string): void {
+  /** Gives back runs that were never started. */
+  #refuse({ runs }: ClaimedBatch, error: string): void {
     const endedAtMs = this.#options.clock.now();
-    this.#sender.send({ run, startedAtMs: undefined, endedAtMs, outcome: { kind: 'RETURNED', error } });
+    for (const run of runs)
+      this.#sender.send({ run, startedAtMs: undefined, endedAtMs, outcome: { kind: 'RETURNED', error } });
   }
 }

@@ -19,9 +19,10 @@
 // 4. An end is sent until it is answered in `settled`, also on the next stream.
 // 5. A run that is named in `cancels` stops, and ends as CANCELLED even if its work was done. A run that is not held is ignored.
 // 6. What runs longer than its time limit is stopped and ends as TIMED_OUT.
-// 7. A worker that leaves says so in `capacity`, finishes what it runs or gives it back as RETURNED, and ends its side of the stream
-//    when its ends are answered.
-// 8. Only the newest stream of a worker counts: what an older one still says is dropped, its goodbye included.
+// 7. A worker that leaves says so in `capacity`, and finishes what it runs or gives it back as RETURNED.
+// 8. Its last message is `leave`, when it executes nothing and every end is settled; it starts nothing after that. The server gives to
+//    others what it had claimed for the worker, and ends the stream.
+// 9. Only the newest stream of a worker counts: what an older one still says is dropped, its goodbye included.
 //
 // Fields are only added, numbers are never used again, and unknown fields are ignored. Frames hold at most 4 MiB.
 
@@ -236,7 +237,10 @@ type SessionRequest struct {
 	// the hello. A handler that does not stop keeps its slot, though its run has ended.
 	SlotsFreed uint64 `protobuf:"varint,9,opt,name=slots_freed,json=slotsFreed,proto3" json:"slots_freed,omitempty"`
 	// Parts of results that are too large for an outcome.
-	ResultParts   []*ResultPart `protobuf:"bytes,10,rep,name=result_parts,json=resultParts,proto3" json:"result_parts,omitempty"`
+	ResultParts []*ResultPart `protobuf:"bytes,10,rep,name=result_parts,json=resultParts,proto3" json:"result_parts,omitempty"`
+	// The last message of a worker that ends: it executes nothing, and starts nothing that may still come. What was claimed for it and
+	// has not ended is given to others at once. The server ends the stream when that is recorded.
+	Leave         bool `protobuf:"varint,11,opt,name=leave,proto3" json:"leave,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -339,6 +343,13 @@ func (x *SessionRequest) GetResultParts() []*ResultPart {
 		return x.ResultParts
 	}
 	return nil
+}
+
+func (x *SessionRequest) GetLeave() bool {
+	if x != nil {
+		return x.Leave
+	}
+	return false
 }
 
 // To the worker.
@@ -2282,7 +2293,7 @@ var File_carillon_worker_v1_workers_proto protoreflect.FileDescriptor
 
 const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\n" +
-	" carillon/worker/v1/workers.proto\x12\x12carillon.worker.v1\"\xaa\x04\n" +
+	" carillon/worker/v1/workers.proto\x12\x12carillon.worker.v1\"\xc0\x04\n" +
 	"\x0eSessionRequest\x12/\n" +
 	"\x05hello\x18\x01 \x01(\v2\x19.carillon.worker.v1.HelloR\x05hello\x12,\n" +
 	"\x04beat\x18\x02 \x01(\v2\x18.carillon.worker.v1.BeatR\x04beat\x128\n" +
@@ -2295,7 +2306,8 @@ const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\vslots_freed\x18\t \x01(\x04R\n" +
 	"slotsFreed\x12A\n" +
 	"\fresult_parts\x18\n" +
-	" \x03(\v2\x1e.carillon.worker.v1.ResultPartR\vresultParts\"\xd4\x04\n" +
+	" \x03(\v2\x1e.carillon.worker.v1.ResultPartR\vresultParts\x12\x14\n" +
+	"\x05leave\x18\v \x01(\bR\x05leave\"\xd4\x04\n" +
 	"\x0fSessionResponse\x125\n" +
 	"\awelcome\x18\x01 \x01(\v2\x1b.carillon.worker.v1.WelcomeR\awelcome\x12?\n" +
 	"\vbeat_answer\x18\x02 \x01(\v2\x1e.carillon.worker.v1.BeatAnswerR\n" +

@@ -13,6 +13,7 @@ import { describeJobStore } from './job-store.conformance.ts';
 import { describeLeaseClaim } from './lease-claim.conformance.ts';
 import { describeLeaseFollow } from './lease-follow.conformance.ts';
 import { describeLeaseLanes } from './lease-lanes.conformance.ts';
+import { describeLeaseOverdue } from './lease-overdue.conformance.ts';
 import { describeLeasePending } from './lease-pending.conformance.ts';
 import { describeLeaseSettle } from './lease-settle.conformance.ts';
 import { describeLeaseUsage } from './lease-usage.conformance.ts';
@@ -41,6 +42,7 @@ export function describeStorage(name: string, make: MakeStorage): void {
     describe('lease store: claim and hold', () => describeLeaseClaim(make));
     describe('lease store: lanes', () => describeLeaseLanes(make));
     describe('lease store: settle', () => describeLeaseSettle(make));
+    describe('lease store: overdue', () => describeLeaseOverdue(make));
     describe('lease store: usage', () => describeLeaseUsage(make));
     describe('lease store: what follows', () => describeLeaseFollow(make));
     describe('lease store: shown', () => describeLeasePending(make));

@@ -86,7 +86,7 @@ export function describeWorkers(make: MakeStorage): void {
     const { world } = stage;
     expect(await beat(world.workerId, BASE_MS + SECOND_MS)).toEqual(LIVING);
     expect(await find(world.workerId)).toMatchObject({ lastSeenMs: BASE_MS + SECOND_MS, stuck: 0 });
-    await world.storage.members.beatWorker(world.workerId, BASE_MS, 3);
+    await world.storage.members.beatWorker(world.workerId, BASE_MS, { stuck: 3 });
     expect(await find(world.workerId)).toMatchObject({ lastSeenMs: BASE_MS, stuck: 3 });
   });
 
@@ -215,6 +215,21 @@ export function describeWorkers(make: MakeStorage): void {
     await world.settle(run);
     await members.forgetLeft(left);
     expect(await find(world.workerId)).toBeUndefined();
+  });
+
+  it('a beat restores the session that the storage has lost, and never an older one (hazard 43)', async () => {
+    const { members } = stage.world.storage;
+    const record = { ...remote(), session: 4 };
+    await members.registerWorker(record, BASE_MS);
+    const session = async () =>
+      (await members.workers()).find(({ workerId }) => workerId === record.workerId)?.session;
+    await members.beatWorker(record.workerId, BASE_MS + 1, { session: 3 });
+    expect(await session()).toBe(4);
+    await members.beatWorker(record.workerId, BASE_MS + 2, { session: 6 });
+    expect(await session()).toBe(6);
+    await members.beatWorker(record.workerId, BASE_MS + 3);
+    expect(await session()).toBe(6);
+    expect(await members.registerWorker({ ...record, session: 5 }, BASE_MS + 4)).toBe('taken');
   });
 
   const unreceived = async (fromMs: number, untilMs?: number, holding: readonly LeaseId[] = []) => {

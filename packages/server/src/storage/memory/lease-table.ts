@@ -9,6 +9,8 @@ export interface LeasedRecord {
   readonly position: number;
   readonly workerId: WorkerId;
   readonly claimedAtMs: number;
+  /** When it was claimed. */
+  readonly timeoutMs: number;
   /** The row as it stood in `due`; its epoch is the one it is leased at. */
   run: RunRecord;
   cancelRequested: boolean;

@@ -10,6 +10,7 @@ import type {
   LeasedRun,
   LeaseRef,
   LeaseStore,
+  OverdueRun,
   Settled,
   Settlement,
 } from '../lease-store.ts';
@@ -47,6 +48,7 @@ export class MemoryLeaseStore implements LeaseStore {
       const run = { ...record, epoch: Math.max(record.epoch, firstEpoch) };
       this.#state.leases.add({
         ...{ leaseId, position, workerId, claimedAtMs, run },
+        timeoutMs: this.#state.jobs.get(run.jobId)!.timeoutMs,
         ...{ cancelRequested: false, shown: undefined, progress: undefined },
       });
       const lease = { leaseId, position, leaseSize: records.length, claimedAtMs };
@@ -134,6 +136,13 @@ export class MemoryLeaseStore implements LeaseStore {
     return workers
       .flatMap((workerId) => this.#state.leases.ofWorker(workerId))
       .map((leased) => this.#leasedRun(leased));
+  }
+
+  async overdue({ beforeMs, limit }: { beforeMs: number; limit: number }): Promise<OverdueRun[]> {
+    return [...this.#state.leases.all()]
+      .filter(({ claimedAtMs, timeoutMs }) => claimedAtMs + timeoutMs < beforeMs)
+      .slice(0, limit)
+      .map((leased) => ({ ...this.#leasedRun(leased), timeoutMs: leased.timeoutMs }));
   }
 
   async showRunning(

@@ -9,6 +9,7 @@ import type {
   Peer,
   PublishedAddresses,
   Registered,
+  SaidByBeat,
   ShardOwner,
   UnreceivedRun,
   WorkerBeaten,
@@ -164,10 +165,12 @@ export class MemoryMemberStore implements MemberStore {
     return 'registered';
   }
 
-  async beatWorker(workerId: WorkerId, nowMs: number, stuck = 0): Promise<WorkerBeaten> {
+  async beatWorker(workerId: WorkerId, nowMs: number, said: SaidByBeat = {}): Promise<WorkerBeaten> {
     const worker = this.#state.workers.get(workerId);
     if (!worker?.alive) return { alive: false, draining: false };
-    this.#state.workers.set(workerId, { ...worker, lastSeenMs: nowMs, stuck });
+    const { stuck = 0 } = said;
+    const session = Math.max(worker.session, said.session ?? 0);
+    this.#state.workers.set(workerId, { ...worker, lastSeenMs: nowMs, stuck, session });
     return { alive: true, draining: worker.draining };
   }
 

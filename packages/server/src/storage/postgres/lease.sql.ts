@@ -70,7 +70,7 @@ export const CLAIM_LANES = statement('claim_lanes')`
       CASE WHEN bool_or(admitted) THEN array_agg(admitted::int) END AS admitted, string_agg(handler, E'\\n') AS handlers,
       string_agg(coalesce(payload, CASE WHEN kind >= 3 THEN (SELECT q.payload FROM run_requests q WHERE q.run_id = t.run_id) END,
         (SELECT j.payload::text FROM jobs j WHERE j.job_id = t.job_id), '{}'), E'\\n') AS payloads,
-      array_agg(coalesce(timeout_ms, (SELECT j.timeout_ms FROM jobs j WHERE j.job_id = t.job_id), 1)) AS timeouts,
+      array_agg(limit_ms) AS timeouts, min(limit_ms) AS timeout_min, max(limit_ms) AS timeout_max,
       -- Only where requests are signed, or payloads may name secrets: otherwise no job is read for it.
       string_agg(CASE WHEN (handler = 'http' AND (SELECT EXISTS (SELECT FROM signing_keys)))
           OR ((SELECT EXISTS (SELECT FROM secrets)) AND (payload IS NULL OR strpos(payload, '{{secrets.') > 0))
@@ -79,15 +79,16 @@ export const CLAIM_LANES = statement('claim_lanes')`
       array_agg(run_id) FILTER (WHERE epoch > 1 OR kind = 4) AS again,
       -- One number where all are of one namespace.
       CASE WHEN min(tenant >> 26) = max(tenant >> 26) THEN ARRAY[min(tenant >> 26)] ELSE array_agg(tenant >> 26) END AS namespace_keys
-    FROM gone t
+    FROM (SELECT *, coalesce(timeout_ms, (SELECT j.timeout_ms FROM jobs j WHERE j.job_id = gone.job_id), 1) AS limit_ms FROM gone) t
   ), resumed AS MATERIALIZED (
     SELECT json_object_agg(c.run_id, c.data) AS checkpoints FROM unnest((SELECT again FROM taken)) AS t(run_id)
     CROSS JOIN LATERAL (SELECT * FROM checkpoints c WHERE c.run_id = t.run_id LIMIT 1) c
   ), lease AS (
     INSERT INTO leases (lease_id, worker_id, claimed_at, run_ids, job_ids, shards, kinds, attempts, crashes, ends_job,
-      epochs, job_versions, nominal_ats, ends_schedule, limited, checkpointed)
+      epochs, job_versions, nominal_ats, ends_schedule, limited, checkpointed, times_out_at, timeouts)
     SELECT $1::uuid, $2::text, $3::bigint, run_ids, job_ids, shards, kinds, attempts, crashes, ends_job, epochs, job_versions,
-      nominal_ats, ends_schedule, limited, (SELECT checkpoints FROM resumed) IS NOT NULL
+      nominal_ats, ends_schedule, limited, (SELECT checkpoints FROM resumed) IS NOT NULL, $3::bigint + timeout_min,
+      CASE WHEN timeout_min < timeout_max THEN timeouts END
     FROM taken WHERE run_ids IS NOT NULL
   )
   SELECT run_ids::text, job_ids::text, epochs::text, attempts::text, nominal_ats::text, timeouts::text, admitted::text, handlers,
@@ -127,6 +128,19 @@ export const LEASED_BY = statement('leased_by')`
     WITH ORDINALITY AS u(epoch, job_id, run_id, attempt, crashes, nominal_at, ord)
   LEFT JOIN jobs j ON j.job_id = u.job_id
   WHERE l.worker_id = ANY($1::text[]) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))`;
+
+/** $1 latest end of the time limit, $2 limit. Limits are stored one by one only where they differ. */
+export const OVERDUE_RUNS = statement('overdue_runs')`
+  SELECT 0, l.lease_id, (u.ord - 1)::smallint, u.epoch, u.job_id, u.run_id, l.worker_id, u.attempt, u.crashes, u.nominal_at,
+    l.claimed_at, j.retry::text, coalesce(j.max_retries, 0), (u.ord - 1)::smallint = ANY(l.cancelled),
+    coalesce(j.namespace, ''), j.user_id, coalesce(u.timeout, l.times_out_at - l.claimed_at)
+  FROM leases l
+  CROSS JOIN LATERAL unnest(l.epochs, l.job_ids, l.run_ids, l.attempts, l.crashes, l.nominal_ats, l.timeouts)
+    WITH ORDINALITY AS u(epoch, job_id, run_id, attempt, crashes, nominal_at, timeout, ord)
+  LEFT JOIN jobs j ON j.job_id = u.job_id
+  WHERE l.times_out_at < $1::bigint AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
+    AND l.claimed_at + coalesce(u.timeout, l.times_out_at - l.claimed_at) < $1::bigint
+  ORDER BY l.times_out_at, l.lease_id, u.ord LIMIT $2`;
 
 /** $1 lease ids, $2 positions, $3 epochs, $4 starts, $5 now. */
 export const SHOW_RUNNING = statement('show_running')`

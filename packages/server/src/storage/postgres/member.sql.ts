@@ -148,9 +148,10 @@ export const REGISTER_WORKER = statement('register_worker')`
   SELECT CASE WHEN EXISTS (SELECT FROM registered) THEN 'registered'
     WHEN EXISTS (SELECT FROM former WHERE dead AND boot_id = $7::uuid AND session <= $8::int) THEN 'dead' ELSE 'taken' END`;
 
-/** $1 worker, $2 now, $3 stuck. A dead worker stays dead. */
+/** $1 worker, $2 now, $3 stuck, $4 session. A dead worker stays dead; the session only grows. */
 export const BEAT_WORKER = statement('beat_worker')`
-  UPDATE workers SET last_seen_at = $2::bigint, stuck = $3::int WHERE worker_id = $1 AND NOT dead RETURNING draining`;
+  UPDATE workers SET last_seen_at = $2::bigint, stuck = $3::int, session = greatest(session, $4::int)
+  WHERE worker_id = $1 AND NOT dead RETURNING draining`;
 
 /** $1 worker, $2 draining. */
 export const DRAIN_WORKER = statement('drain_worker')`

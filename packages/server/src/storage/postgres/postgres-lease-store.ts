@@ -12,6 +12,7 @@ import type {
   LeasedRun,
   LeaseRef,
   LeaseStore,
+  OverdueRun,
   Settled,
   Settlement,
 } from '../lease-store.ts';
@@ -31,6 +32,7 @@ import {
   LANES,
   LEASED,
   LEASED_BY,
+  OVERDUE_RUNS,
   RECORD_LATE,
   RECORD_USAGE,
   SHOW_RUNNING,
@@ -194,6 +196,17 @@ export class PostgresLeaseStore implements LeaseStore {
   async leasedBy(workers: readonly WorkerId[]): Promise<LeasedRun[]> {
     const rows = await this.#database.query<LeasedRow>(LEASED_BY, [textArray(workers)]);
     return rows.map(leasedFromRow);
+  }
+
+  async overdue({ beforeMs, limit }: { beforeMs: number; limit: number }): Promise<OverdueRun[]> {
+    const rows = await this.#database.query<readonly [...LeasedRow, timeoutMs: number]>(OVERDUE_RUNS, [
+      beforeMs,
+      limit,
+    ]);
+    return rows.map((row) => ({
+      ...leasedFromRow(row.slice(0, 16) as unknown as LeasedRow),
+      timeoutMs: row[16],
+    }));
   }
 
   async showRunning(refs: readonly (LeaseRef & { startedAtMs: number })[], nowMs: number): Promise<void> {

@@ -11,6 +11,7 @@ import type {
   PublishedAddresses,
   PublishedPeer,
   Registered,
+  SaidByBeat,
   ShardOwner,
   UnreceivedRun,
   WorkerBeaten,
@@ -144,8 +145,10 @@ export class PostgresMemberStore implements MemberStore {
     return row![0];
   }
 
-  async beatWorker(workerId: WorkerId, nowMs: number, stuck = 0): Promise<WorkerBeaten> {
-    const [row] = await this.#database.query<readonly [boolean]>(sql.BEAT_WORKER, [workerId, nowMs, stuck]);
+  async beatWorker(workerId: WorkerId, nowMs: number, said: SaidByBeat = {}): Promise<WorkerBeaten> {
+    const { stuck = 0, session = 0 } = said;
+    const parameters = [workerId, nowMs, stuck, session];
+    const [row] = await this.#database.query<readonly [boolean]>(sql.BEAT_WORKER, parameters);
     return { alive: row !== undefined, draining: row?.[0] ?? false };
   }
 

@@ -10,6 +10,8 @@ export const GUARD_PROGRAM = import.meta.url;
 /** One line of JSON each. A worker has one trust; a program with several workers has several. */
 export type GuardLine =
   | { readonly is: 'trust'; readonly trust: number; readonly untilMs: number }
+  /** No script rests on it any more. */
+  | { readonly is: 'untrusted'; readonly trust: number }
   | { readonly is: 'starting'; readonly run: number; readonly cookie: string; readonly trust?: number }
   | ({ readonly is: 'started'; readonly run: number } & ProcessIdentity)
   | { readonly is: 'ended'; readonly run: number };
@@ -45,7 +47,7 @@ export function guard(): void {
   process.stdin.once('end', () => guarded.end());
 }
 
-class Guard {
+export class Guard {
   readonly #untilMs = new Map<number, number>();
   readonly #runs = new Map<number, GuardedRun>();
   #rest = '';
@@ -58,6 +60,11 @@ class Guard {
     this.#rest = lines.pop() ?? '';
     for (const line of lines) this.#take(JSON.parse(line) as GuardLine);
     this.#arm();
+  }
+
+  /** For tests: what it remembers. */
+  counts(): { readonly runs: number; readonly trusts: number } {
+    return { runs: this.#runs.size, trusts: this.#untilMs.size };
   }
 
   /** The worker has ended, and all that it ran is to end. */
@@ -77,6 +84,9 @@ class Guard {
     switch (line.is) {
       case 'trust':
         this.#untilMs.set(line.trust, line.untilMs);
+        return;
+      case 'untrusted':
+        this.#untilMs.delete(line.trust);
         return;
       case 'starting': {
         const { run, cookie, trust } = line;

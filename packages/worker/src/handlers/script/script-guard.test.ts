@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Guard } from './guard-program.ts';
 import { readProcess } from './process-table.ts';
 import { COOKIE_VARIABLE } from './process-tree.ts';
 import { eventually, TestTrust } from './script.fixture.ts';
@@ -194,6 +195,25 @@ describe('when the worker has died', () => {
     await eventually(() => !isRunning(pids.sleeper));
     await eventually(() => !isRunning(pids.guard));
   });
+});
+
+test('the guard remembers nothing of scripts that have ended, nor of the trust they rested on', () => {
+  const told: string[] = [];
+  const worker = new ScriptGuard({ told: (line) => told.push(line) });
+  for (let i = 0; i < 50; i += 1) {
+    const trust = new TestTrust();
+    const [first, second] = [worker.watch(`one-${i}`, trust), worker.watch(`two-${i}`, trust)];
+    first.started({ pid: 999_999_999, startedAt: '1' });
+    first.ended();
+    second.ended();
+  }
+  const remembered = new Guard();
+  const half = told.length / 2;
+  remembered.read(told.slice(0, half).join(''));
+  remembered.read(told.slice(half).join(''));
+  expect(told.length).toBeGreaterThan(250);
+  expect(remembered.counts()).toEqual({ runs: 0, trusts: 0 });
+  if (worker.pid !== undefined) process.kill(worker.pid, 'SIGKILL');
 });
 
 function isRunning(pid: number): boolean {

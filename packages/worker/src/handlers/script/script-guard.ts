@@ -38,6 +38,12 @@ export class ScriptGuard {
   #pauseMs = START_MS_MIN;
   #again: NodeJS.Timeout | undefined;
   #lastId = 0;
+  readonly #onTold: ((line: string) => void) | undefined;
+
+  /** For tests: told hears what the guard is told. */
+  constructor({ told }: { readonly told?: (line: string) => void } = {}) {
+    this.#onTold = told;
+  }
 
   /** Undefined: none runs now. */
   get pid(): number | undefined {
@@ -90,6 +96,7 @@ export class ScriptGuard {
     if (watched.runs > 0) return;
     watched.stop();
     this.#trusts.delete(trust);
+    this.#tell({ is: 'untrusted', trust: watched.id });
   }
 
   #start(): void {
@@ -137,7 +144,9 @@ export class ScriptGuard {
 
   /** Written at once: the guard reads a line of it even if the worker stands still from here on. */
   #tell(line: GuardLine): void {
-    this.#child?.stdin?.write(`${JSON.stringify(line)}\n`);
+    const text = `${JSON.stringify(line)}\n`;
+    this.#child?.stdin?.write(text);
+    this.#onTold?.(text);
   }
 }
 

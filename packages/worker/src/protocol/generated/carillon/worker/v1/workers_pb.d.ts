@@ -17,9 +17,10 @@
 // 4. An end is sent until it is answered in `settled`, also on the next stream.
 // 5. A run that is named in `cancels` stops, and ends as CANCELLED even if its work was done. A run that is not held is ignored.
 // 6. What runs longer than its time limit is stopped and ends as TIMED_OUT.
-// 7. A worker that leaves says so in `capacity`, finishes what it runs or gives it back as RETURNED, and ends its side of the stream
-//    when its ends are answered.
-// 8. Only the newest stream of a worker counts: what an older one still says is dropped, its goodbye included.
+// 7. A worker that leaves says so in `capacity`, and finishes what it runs or gives it back as RETURNED.
+// 8. Its last message is `leave`, when it executes nothing and every end is settled; it starts nothing after that. The server gives to
+//    others what it had claimed for the worker, and ends the stream.
+// 9. Only the newest stream of a worker counts: what an older one still says is dropped, its goodbye included.
 //
 // Fields are only added, numbers are never used again, and unknown fields are ignored. Frames hold at most 4 MiB.
 
@@ -107,6 +108,14 @@ export declare type SessionRequest = Message<"carillon.worker.v1.SessionRequest"
    * @generated from field: repeated carillon.worker.v1.ResultPart result_parts = 10;
    */
   resultParts: ResultPart[];
+
+  /**
+   * The last message of a worker that ends: it executes nothing, and starts nothing that may still come. What was claimed for it and
+   * has not ended is given to others at once. The server ends the stream when that is recorded.
+   *
+   * @generated from field: bool leave = 11;
+   */
+  leave: boolean;
 };
 
 /**
