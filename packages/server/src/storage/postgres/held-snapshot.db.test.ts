@@ -112,7 +112,7 @@ describeEachPostgres('while an old snapshot is held open', (server) => {
     const { rows } = await insertLeases(LEASED, { tag: 'held', fromMs: SETTLED });
     const held = literal(rows.map((row: { lease_id: string }) => row.lease_id));
     const costs = async () => ({
-      beat: await pagesOf(BEAT_WORKER, [WORKER, 1, 0]),
+      beat: await pagesOf(BEAT_WORKER, [WORKER, 1, 0, 0]),
       cancelled: await pagesOf(CANCELLED_RUNS, [held]),
       unreceived: await pagesOf(UNRECEIVED_RUNS, [WORKER, held, SETTLED, 2 * SETTLED, 0]),
     });
@@ -146,10 +146,10 @@ describeEachPostgres('while an old snapshot is held open', (server) => {
 
   it('a beat leaves a version of one row behind: an hour of them costs its next readers tens of pages, not thousands', async () => {
     for (let beat = 1; beat <= BEATS_PER_HOUR; beat += 1) {
-      await call(BEAT_WORKER, [WORKER, beat, 0]);
+      await call(BEAT_WORKER, [WORKER, beat, 0, 0]);
       await beatNode(beat);
     }
-    expect(await pagesOf(BEAT_WORKER, [WORKER, 1, 0])).toBeLessThan(100);
+    expect(await pagesOf(BEAT_WORKER, [WORKER, 1, 0, 0])).toBeLessThan(100);
     expect(await pagesOf(CLAIMING_WORKER, [WORKER])).toBeLessThan(100);
     expect(await pagesOf(BEAT_NODE, [NODE, 1, 'here', 1, 0, 2, NODE, null])).toBeLessThan(300);
   });
