@@ -12,8 +12,9 @@ import {
 } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { carillon, setCsrfToken } from '../api/carillon.ts';
+import { BASE_URL, carillon, setCsrfToken } from '../api/carillon.ts';
 import { SESSION_KEY } from '../api/session.ts';
+import { dropAllDrafts } from '../screens/edit-job/draft-store.ts';
 import { notify } from '../ui/notify.ts';
 import { setPreferences, usePreferences } from '../ui/preferences.tsx';
 
@@ -31,6 +32,8 @@ export function AccountMenu({ caller }: { caller: Whoami }) {
   const queries = useQueryClient();
   const navigate = useNavigate();
   const signOut = async () => {
+    const provider =
+      caller.method === 'oidc' ? (await carillon.session.methods().catch(() => undefined))?.oidc : undefined;
     try {
       await carillon.session.close();
     } catch (error) {
@@ -38,9 +41,12 @@ export function AccountMenu({ caller }: { caller: Whoami }) {
       return;
     }
     setCsrfToken(undefined);
+    dropAllDrafts();
     queries.clear();
     queries.setQueryData(SESSION_KEY, null);
-    await navigate({ to: '/login' });
+    // Otherwise the next click on the provider's button would sign in again without a question.
+    if (provider) location.assign(new URL(`.${provider.logout_url}`, BASE_URL));
+    else await navigate({ to: '/login' });
   };
   return (
     <Menu position="bottom-end" width={300} closeOnItemClick={false}>

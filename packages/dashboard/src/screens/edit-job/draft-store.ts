@@ -41,3 +41,13 @@ export function dropDraft(id: string): void {
     // There was nothing kept.
   }
 }
+
+/** With a sign-out: whoever signs in next in this tab is somebody else. */
+export function dropAllDrafts(): void {
+  try {
+    for (const key of Object.keys(sessionStorage))
+      if (key.startsWith(keyOf(''))) sessionStorage.removeItem(key);
+  } catch {
+    // There was nothing kept.
+  }
+}

@@ -83,7 +83,10 @@ export function oidcRoutes(api: FastifyInstance, options: OidcRoutesOptions): vo
 /** A path on this server, and nothing that a browser takes for another one. */
 export function localPath(given: unknown): string {
   if (typeof given !== 'string' || given.length > NEXT_LENGTH_MAX) return '/';
-  return /^\/(?![/\\])[^\\\p{Cc}]*$/u.test(given) ? given : '/';
+  // A header takes Latin-1 alone.
+  return /^\/(?![/\\])[^\\\p{Cc}]*$/u.test(given)
+    ? given.replace(/[^\x21-\x7e]+/gu, encodeURIComponent)
+    : '/';
 }
 
 function readFlow(kept: string | undefined): OidcFlow | undefined {

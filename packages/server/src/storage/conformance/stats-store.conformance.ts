@@ -174,6 +174,17 @@ export function describeStatsStore(makeStorage: MakeStorage): void {
       expect(await countsIn(undefined)).toHaveLength(1);
     });
 
+    it('not even when it is made again within the same minute', async () => {
+      const { accounts, jobs, stats } = stage.world.storage;
+      const { jobId } = await end({ job: { namespace: 'soon' }, status: 'FAILED', error: 'theirs' });
+      await countAll(1);
+      await jobs.remove(jobId);
+      expect(await accounts.removeNamespace('soon')).toBe('removed');
+      await accounts.createNamespace({ name: 'soon', description: '', createdAtMs: BASE_MS + 1 });
+      expect(await countsIn('soon')).toEqual([]);
+      expect(await stats.failures({ ...DAY, namespaces: ['soon'], limit: 10 })).toEqual([]);
+    });
+
     it('failures that are alike form a group with its jobs, its span and its newest run', async () => {
       const first = await end({ status: 'FAILED', error: 'row 1 is broken', job: { name: 'load' } });
       const second = await end({ status: 'FAILED', error: 'row 22 is broken' }, BASE_MS + HOUR_MS);

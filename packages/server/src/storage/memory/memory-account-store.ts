@@ -55,15 +55,16 @@ export class MemoryAccountStore implements AccountStore {
   readonly #audit: MemoryState['audit'];
   readonly #signingKeys: MemoryState['signingKeys'];
   readonly #secrets: MemoryState['secrets'];
+  /** What was counted of runs, by namespace. */
+  readonly #counted: readonly Map<string, { readonly namespace: string }>[];
   readonly #users = new Map<string, UserRow>();
   readonly #keys = new Map<string, KeyRow>();
   readonly #sessions = new SessionTable();
   readonly #addresses = new Map<string, { userId: string; address: string; atMs: number }>();
 
-  constructor(
-    state: Pick<MemoryState, 'jobs' | 'namespaces' | 'audit' | 'events' | 'signingKeys' | 'secrets'>,
-  ) {
-    const { jobs, namespaces, audit, events, signingKeys, secrets } = state;
+  constructor(state: MemoryState) {
+    const { jobs, namespaces, audit, events, signingKeys, secrets, counts, failures } = state;
+    this.#counted = [counts.minute, counts.hour, failures];
     this.#events = events;
     this.#jobs = jobs;
     this.#namespaces = namespaces;
@@ -120,6 +121,8 @@ export class MemoryAccountStore implements AccountStore {
     }
     for (const [id, secret] of this.#secrets) if (secret.namespace === name) this.#secrets.delete(id);
     for (const [id, key] of this.#signingKeys) if (key.namespace === name) this.#signingKeys.delete(id);
+    for (const rows of this.#counted)
+      for (const [id, row] of rows) if (row.namespace === name) rows.delete(id);
     this.#done(audit);
     return 'removed';
   }

@@ -44,7 +44,12 @@ export const NAMESPACE_IN_USE = statement('namespace_in_use')`
   SELECT job_id FROM jobs WHERE namespace = $1 AND namespace <> 'default' LIMIT 1`;
 
 /** Grants in it go with it. */
-export const REMOVE_NAMESPACE = statement('remove_namespace')`DELETE FROM namespaces WHERE name = $1`;
+/** With what was counted of its runs: another that gets the name later must not see it. */
+export const REMOVE_NAMESPACE = statement('remove_namespace')`
+  WITH minutes AS (DELETE FROM run_minutes WHERE namespace = $1),
+    hours AS (DELETE FROM run_hours WHERE namespace = $1),
+    failures AS (DELETE FROM failure_hours WHERE namespace = $1)
+  DELETE FROM namespaces WHERE name = $1`;
 
 type GrantRow = readonly [namespace: string, role: Grant['role'], ownOnly: boolean];
 

@@ -150,7 +150,7 @@ export const READ_FAILURES = read('read_failures', FAILURE)`
   JOIN namespaces m ON m.name = n.name
   CROSS JOIN LATERAL (
     SELECT * FROM failure_hours f WHERE f.namespace = n.name AND f.at > ${timestampOf('$2')} - interval '1 hour'
-      AND f.at < ${timestampOf('$3')} AND f.at >= date_trunc('hour', m.created_at)
+      AND f.at < ${timestampOf('$3')} AND f.at >= date_trunc('hour', m.created_at) AND f.first_at >= m.created_at
     ORDER BY f.at DESC LIMIT $4
   ) f`;
 

@@ -81,9 +81,13 @@ export function launch(): void {
   tell({ is: 'ready', canOpen: canOpen() });
 }
 
+/** Read once: when the worker has died, another process takes its place as the parent. */
+const WORKER = process.ppid;
+
 /** What the worker has open, by its numbers: names may be those of other files by now. */
 function pathOf(fd: number): string {
-  return `/proc/${process.ppid}/fd/${fd}`;
+  if (process.ppid !== WORKER) throw new Error('the worker has ended');
+  return `/proc/${WORKER}/fd/${fd}`;
 }
 
 /** Not if the worker is a program with rights of its own, for example. */
