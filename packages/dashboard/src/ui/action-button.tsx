@@ -144,7 +144,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
 }
 
 /** crypto.randomUUID is only there over TLS and on loopback. */
-function randomKey(): string {
+export function randomKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
     byte.toString(16).padStart(2, '0'),
   ).join('');
