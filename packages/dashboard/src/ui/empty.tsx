@@ -14,7 +14,7 @@ export function Empty({
 }) {
   return (
     <Stack align="center" gap="sm" py="xl" px="md">
-      <Title order={3} size="h5">
+      <Title order={2} size="h5">
         {title}
       </Title>
       {children !== undefined && (

@@ -2,7 +2,7 @@
  * What a list shows while somebody is at it: rows change in place, rows of further pages follow, and new rows wait until they are
  * asked for, so that nothing moves under a pointer or a tick.
  */
-import { useMemo, useRef, useState } from 'react';
+import { useMemo, useRef, useState, useSyncExternalStore } from 'react';
 
 export interface Held<T> {
   readonly items: readonly T[];
@@ -26,13 +26,28 @@ export function holdItems<T>(shown: readonly T[], fresh: readonly T[], idOf: (it
   return { items, waiting };
 }
 
+const listeners = new Set<() => void>();
+let releasedByAct = 0;
+
+/** After something that the person did: its effect is seen at once, wherever their pointer is. */
+export function releaseLists(): void {
+  releasedByAct += 1;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
 /** Holds while the pointer is over the list, it is scrolled down, or rows are ticked (`pinned`). Another question is never held. */
 export function useHeldItems<T>(
   fresh: readonly T[],
   { idOf, question, pinned }: { idOf: (item: T) => string; question: string | undefined; pinned: boolean },
 ) {
   const [busy, setBusy] = useState({ pointer: false, scrolled: false });
-  const [released, setReleased] = useState(0);
+  const [releasedHere, setReleased] = useState(0);
+  const released = releasedHere + useSyncExternalStore(subscribe, () => releasedByAct);
   const before = useRef<{ question: string | undefined; released: number; items: readonly T[] }>({
     ...{ question, released, items: [] },
   });

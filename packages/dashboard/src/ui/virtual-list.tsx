@@ -3,7 +3,7 @@
  * do not move what is shown. Keys: j and k move, Enter opens, x selects.
  */
 import type { List, ListPage } from '@carillon/client';
-import { Box, Button, Checkbox, Group, Text } from '@mantine/core';
+import { Box, Button, Checkbox, Group, Text, VisuallyHidden } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
@@ -183,7 +183,7 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
             )}
             {columns.map(({ key, title, align }) => (
               <span key={key} role="columnheader" className={classes.cell} data-align={align}>
-                {title}
+                {title === '' ? <VisuallyHidden>Actions</VisuallyHidden> : title}
               </span>
             ))}
           </div>
