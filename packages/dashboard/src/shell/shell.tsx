@@ -3,7 +3,7 @@ import { AppShell, Burger, Button, Group, Kbd, NavLink, Text } from '@mantine/co
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, useRouterState, useSearch } from '@tanstack/react-router';
-import { Suspense, useEffect } from 'react';
+import { Suspense, useEffect, useRef } from 'react';
 import { LiveProvider } from '../api/live.tsx';
 import { sessionQuery } from '../api/session.ts';
 import { Waiting } from '../ui/card.tsx';
@@ -38,9 +38,12 @@ export function Shell() {
   const [opened, { toggle, close }] = useDisclosure();
   const path = useRouterState({ select: (state) => state.location.pathname });
   const href = useRouterState({ select: (state) => state.location.href });
-  // The session ended while the page was open: sign in, and come back.
+  // The session ended while the page was open: sign in, and come back. Once: the address is that of the sign-in before this ends.
+  const leaves = useRef(false);
   useEffect(() => {
-    if (caller === null) void navigate({ to: '/login', search: { next: href } });
+    if (caller !== null || leaves.current) return;
+    leaves.current = true;
+    void navigate({ to: '/login', search: { next: href } });
   }, [caller, navigate, href]);
   const go = ({ to, part }: Screen) =>
     navigate({
@@ -65,15 +68,18 @@ export function Shell() {
           <Group h="100%" px="md" justify="space-between" wrap="nowrap">
             <Group gap="sm" wrap="nowrap">
               <Burger opened={opened} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
-              <Text fw={700} component={Link} to="/" c="inherit">
+              <Text fw={700} component={Link} to="/" c="inherit" visibleFrom="xs">
                 Carillon
               </Text>
               <NamespacePicker />
             </Group>
-            <Group gap="md" wrap="nowrap">
+            <Group gap="sm" wrap="nowrap">
               <StatusBar />
-              <Button size="compact-sm" variant="default" onClick={finder.open} aria-label="Find anything">
-                Find&nbsp;<Kbd size="xs">Ctrl K</Kbd>
+              <Button size="compact-sm" variant="default" onClick={finder.open}>
+                Find
+                <Kbd size="xs" ml={6} visibleFrom="sm">
+                  Ctrl K
+                </Kbd>
               </Button>
               <AccountMenu caller={caller} />
             </Group>
