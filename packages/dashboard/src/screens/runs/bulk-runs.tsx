@@ -6,6 +6,7 @@ import { useRef, useState } from 'react';
 import { carillon } from '../../api/carillon.ts';
 import { usePermission } from '../../api/session.ts';
 import { randomKey } from '../../ui/action-button.tsx';
+import { releaseLists } from '../../ui/held-items.ts';
 import { Problem } from '../../ui/problem.tsx';
 
 const PART = 100;
@@ -152,6 +153,7 @@ function useBulk(action: Action, ids: readonly string[]) {
     if (dryRun) return;
     await queries.invalidateQueries({ queryKey: ['runs'] });
     await queries.invalidateQueries({ queryKey: ['jobs'] });
+    releaseLists();
   };
   if (!began.current) {
     began.current = true;
