@@ -13,6 +13,8 @@ import {
 } from '../../packages/server/src/testing/index.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 
+/** How long a page may take for anything. */
+const PATIENCE_MS = 120_000;
 export const PASSWORD = 'correct horse battery staple';
 
 /** Everything that Chromium would fetch by itself is off: a test talks to its own server alone. */
@@ -35,27 +37,64 @@ export interface Look {
   readonly timeZone?: string;
 }
 
+export interface StageOptions extends TestServerOptions {
+  /** Starts another server than one in this process; its address is where people see it. */
+  readonly start?: (databaseUrl: string) => Promise<StartedTestServer>;
+}
+
+/** What Chromium itself writes about an answer with an error, or about none. */
+const ABOUT_ANSWERS = /^Failed to load resource/;
+
+export type { Page } from 'playwright-core';
+
 export class PageStage {
-  readonly server: StartedTestServer;
-  /** With the admin key. */
-  readonly admin: Carillon;
+  readonly databaseUrl: string;
   readonly #database: TestDatabase;
   readonly #browser: Browser;
-  readonly #wrong: string[] = [];
+  readonly #start: () => Promise<StartedTestServer>;
+  #server: StartedTestServer;
+  #wrong: string[] = [];
 
-  private constructor(parts: { server: StartedTestServer; database: TestDatabase; browser: Browser }) {
-    this.server = parts.server;
+  private constructor(parts: {
+    server: StartedTestServer;
+    start: () => Promise<StartedTestServer>;
+    database: TestDatabase;
+    browser: Browser;
+  }) {
+    this.#server = parts.server;
+    this.#start = parts.start;
     this.#database = parts.database;
     this.#browser = parts.browser;
-    this.admin = new Carillon({ url: parts.server.url, key: parts.server.key });
+    this.databaseUrl = parts.database.url;
   }
 
-  static async open(options: TestServerOptions = {}): Promise<PageStage> {
+  static async open({ start: startOther, ...options }: StageOptions = {}): Promise<PageStage> {
     const postgres = inject('postgresServers').find(({ version }) => version === 18)!;
     const database = await createTestDatabase(postgres.url);
-    const server = await startTestServer({ databaseUrl: database.url, ...options });
+    const start = () =>
+      startOther ? startOther(database.url) : startTestServer({ databaseUrl: database.url, ...options });
+    const server = await start();
     const browser = await chromium.launch({ executablePath: inject('chromium')!, args: FLAGS });
-    return new PageStage({ server, database, browser });
+    return new PageStage({ server, start, database, browser });
+  }
+
+  /** Without a slash at its end. */
+  get url(): string {
+    return this.#server.url;
+  }
+
+  /** With the admin key. */
+  get admin(): Carillon {
+    return new Carillon({ url: this.url, key: this.#server.key });
+  }
+
+  async stopServer(): Promise<void> {
+    await this.#server.stop();
+  }
+
+  /** After stopServer: the same database, and the same port where the settings name one. */
+  async startAgain(): Promise<void> {
+    this.#server = await this.#start();
   }
 
   /** A browser of their own, where nobody is signed in. */
@@ -65,8 +104,10 @@ export class PageStage {
       viewport: { width, height },
       colorScheme: scheme,
       timezoneId: timeZone,
-      baseURL: this.server.url,
+      baseURL: this.url,
     });
+    // A limit only ends a hang.
+    context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
     this.watch(page);
     return { page, context };
@@ -79,10 +120,14 @@ export class PageStage {
       if (message.type() === 'error' && !/status of 4\d\d/.test(message.text()))
         this.#wrong.push(message.text());
     });
+    page.on('dialog', (dialog) => {
+      this.#wrong.push(`a dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
     page.on('pageerror', (error) => this.#wrong.push(String(error)));
     page.on('request', (request) => {
       const url = request.url();
-      if (!url.startsWith(this.server.url) && !url.startsWith('data:') && !url.startsWith('blob:'))
+      if (!url.startsWith(this.url) && !url.startsWith('data:') && !url.startsWith('blob:'))
         this.#wrong.push(`a request to ${url}`);
     });
   }
@@ -93,11 +138,8 @@ export class PageStage {
     if (users.length === 0)
       await this.admin.users.create({ name, password: PASSWORD, grants: grants as never });
     const { page } = await this.visitor(look);
-    await page.goto(`/login?next=${encodeURIComponent(path)}`);
-    await page.getByLabel('Name').fill(name);
-    await page.locator('input[type=password]').fill(PASSWORD);
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-    await page.waitForURL((url) => url.pathname !== '/login');
+    await page.goto(`${this.url}/login?next=${encodeURIComponent(path)}`);
+    await signIn(page, name);
     return page;
   }
 
@@ -105,11 +147,71 @@ export class PageStage {
     expect(this.#wrong.splice(0)).toEqual([]);
   }
 
+  /** For tests in which answers fail on purpose. */
+  forgiveFailedAnswers(): void {
+    this.#wrong = this.#wrong.filter((text) => !ABOUT_ANSWERS.test(text));
+  }
+
   async close(): Promise<void> {
     await this.#browser.close();
-    await this.server.stop();
+    await this.#server.stop();
     await this.#database.drop();
   }
+}
+
+/** On the page of the sign-in. */
+export async function signIn(page: Page, name: string): Promise<void> {
+  await page.getByLabel('Name').fill(name);
+  await page.locator('input[type=password]').fill(PASSWORD);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.waitForURL((url) => !url.pathname.endsWith('/login'));
+}
+
+/** Everything about these paths fails as behind a proxy whose server is away; the answered function ends it. */
+export async function breakAnswers(page: Page, path: RegExp): Promise<() => Promise<void>> {
+  await page.route(path, (route) =>
+    route.fulfill({
+      status: 503,
+      contentType: 'application/problem+json',
+      body: JSON.stringify({
+        ...{ code: 'storage_unavailable', detail: 'The database does not answer.', fix: 'Try again later.' },
+      }),
+    }),
+  );
+  return () => page.unroute(path);
+}
+
+/** What an address of this page asks for: its path and its query. */
+export function pathOf(page: Page): string {
+  const { pathname, search } = new URL(page.url());
+  return pathname + search;
+}
+
+/** Nothing is cut off at the right edge. */
+export async function expectFits(page: Page): Promise<void> {
+  const wide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+  expect(wide).toBeLessThanOrEqual(0);
+}
+
+/** In light and in dark colours. */
+export async function expectAccessibleInBothSchemes(page: Page): Promise<void> {
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await page.locator(`html[data-mantine-color-scheme="${colorScheme}"]`).waitFor({ state: 'attached' });
+    await settled(page);
+    await expectAccessible(page);
+  }
+}
+
+/** Colours that change are read when they have changed. */
+async function settled(page: Page): Promise<void> {
+  await page.evaluate(
+    `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
+      .then(() => Promise.allSettled(document.getAnimations()
+        .filter((each) => Number.isFinite(each.effect?.getComputedTiming().endTime))
+        .map((each) => each.finished)))
+      .then(() => undefined)`,
+  );
 }
 
 /** Finds what people with disabilities could not use (axe). */

@@ -14,9 +14,8 @@ export const queryClient = new QueryClient({
     queries: {
       staleTime: 5_000,
       gcTime: 5 * 60_000,
-      // The client repeats what may be repeated; a refusal stays a refusal.
-      retry: (failures, error) =>
-        failures < 2 && !(error instanceof CarillonError && error.status !== undefined && error.status < 500),
+      // The client repeats what may be repeated.
+      retry: (failures, error) => failures < 2 && !(error instanceof CarillonError),
       placeholderData: (before: unknown) => before,
     },
   },

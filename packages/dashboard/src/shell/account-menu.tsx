@@ -2,7 +2,8 @@
 import type { Whoami } from '@carillon/client';
 import {
   Button,
-  Menu,
+  Divider,
+  Popover,
   SegmentedControl,
   Select,
   Stack,
@@ -12,6 +13,7 @@ import {
 } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
 import { BASE_URL, carillon, setCsrfToken } from '../api/carillon.ts';
 import { SESSION_KEY } from '../api/session.ts';
 import { dropAllDrafts } from '../screens/edit-job/draft-store.ts';
@@ -31,6 +33,7 @@ export function AccountMenu({ caller }: { caller: Whoami }) {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const queries = useQueryClient();
   const navigate = useNavigate();
+  const [opened, setOpened] = useState(false);
   const signOut = async () => {
     const provider =
       caller.method === 'oidc' ? (await carillon.session.methods().catch(() => undefined))?.oidc : undefined;
@@ -49,19 +52,24 @@ export function AccountMenu({ caller }: { caller: Whoami }) {
     else await navigate({ to: '/login' });
   };
   return (
-    <Menu position="bottom-end" width={300} closeOnItemClick={false}>
-      <Menu.Target>
-        <Button size="compact-sm" variant="default">
+    <Popover position="bottom-end" width={300} trapFocus returnFocus opened={opened} onChange={setOpened}>
+      <Popover.Target>
+        <Button
+          onClick={() => setOpened(!opened)}
+          size="compact-sm"
+          variant="default"
+          maw={{ base: 90, sm: 180 }}
+        >
           {caller.user_name ?? caller.name}
         </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>Times are shown in</Menu.Label>
-        <Stack px="sm" pb="xs" gap="xs">
+      </Popover.Target>
+      <Popover.Dropdown aria-label="Account">
+        <Stack gap="xs">
           <Select
-            aria-label="Time zone"
+            label="Times are shown in"
             size="xs"
             searchable
+            openOnFocus={false}
             data={ZONES}
             limit={60}
             value={zone}
@@ -86,18 +94,26 @@ export function AccountMenu({ caller }: { caller: Whoami }) {
             checked={shortcuts}
             onChange={({ currentTarget }) => setPreferences({ shortcuts: currentTarget.checked })}
           />
+          <Divider />
+          <Text size="xs" c="dimmed">
+            {caller.grants
+              .map(({ role, namespace, own_only: own }) => `${role}@${namespace}${own ? ':own' : ''}`)
+              .join(', ')}
+          </Text>
+          <Button
+            variant="default"
+            size="xs"
+            component={Link}
+            to="/settings/me"
+            onClick={() => setOpened(false)}
+          >
+            My account
+          </Button>
+          <Button variant="default" size="xs" onClick={() => void signOut()}>
+            Sign out
+          </Button>
         </Stack>
-        <Menu.Divider />
-        <Text size="xs" c="dimmed" px="sm" py={4}>
-          {caller.grants
-            .map(({ role, namespace, own_only: own }) => `${role}@${namespace}${own ? ':own' : ''}`)
-            .join(', ')}
-        </Text>
-        <Menu.Item component={Link} to="/settings/me" closeMenuOnClick>
-          My account
-        </Menu.Item>
-        <Menu.Item onClick={() => void signOut()}>Sign out</Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+      </Popover.Dropdown>
+    </Popover>
   );
 }

@@ -14,6 +14,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['j k', 'down and up in a list'],
   ['Enter', 'open the row'],
   ['x', 'tick the row'],
+  ['[ ]', 'earlier and later run of the same job'],
   ['e', 'edit the job'],
   ['r', 'run the job now'],
   ['p', 'pause and go on with live updates'],

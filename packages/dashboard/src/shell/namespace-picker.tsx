@@ -19,7 +19,7 @@ export function NamespacePicker() {
     <Select
       aria-label="Namespace"
       size="xs"
-      w={160}
+      w={{ base: 118, sm: 160 }}
       clearable
       searchable
       placeholder="all namespaces"

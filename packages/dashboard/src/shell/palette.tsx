@@ -42,12 +42,16 @@ function Finder({ onClose }: { onClose: () => void }) {
   const fixed = useFixedEntries().filter(({ title }) =>
     title.toLowerCase().includes(typed.trim().toLowerCase()),
   );
-  const { data, isFetching } = useQuery({
+  const { data, isPlaceholderData, error } = useQuery({
     queryKey: ['search', wanted],
     queryFn: ({ signal }) => carillon.search.find(wanted, { signal }),
     enabled: wanted !== '',
   });
-  const found = useFoundEntries(wanted === '' ? [] : (data?.hits ?? []));
+  const asked = typed.trim();
+  // What was found for another text is not shown: Enter would open it.
+  const isAnswered =
+    asked === '' || error !== null || (wanted === asked && data !== undefined && !isPlaceholderData);
+  const found = useFoundEntries(asked !== '' && isAnswered ? (data?.hits ?? []) : []);
   const entries = typed.trim() === '' ? fixed : [...found, ...fixed];
   const index = Math.min(at, Math.max(0, entries.length - 1));
   // biome-ignore lint/correctness/useExhaustiveDependencies: another question begins at the first answer
@@ -57,6 +61,12 @@ function Finder({ onClose }: { onClose: () => void }) {
     onClose();
     entry.go();
   };
+  // An id that was pasted, and Enter before the answer is there.
+  const [isEntered, setEntered] = useState(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the answer has come
+  useEffect(() => {
+    if (isEntered && isAnswered) open(entries[0]);
+  }, [isEntered, isAnswered]);
   return (
     <div>
       <TextInput
@@ -72,11 +82,14 @@ function Finder({ onClose }: { onClose: () => void }) {
         aria-controls="palette-entries"
         aria-activedescendant={entries[index] && `palette-${index}`}
         value={typed}
-        onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+        onChange={({ currentTarget }) => {
+          setTyped(currentTarget.value);
+          setEntered(false);
+        }}
         onKeyDown={(event) => {
           if (event.key === 'ArrowDown') setAt(Math.min(index + 1, entries.length - 1));
           else if (event.key === 'ArrowUp') setAt(Math.max(index - 1, 0));
-          else if (event.key === 'Enter') open(entries[index]);
+          else if (event.key === 'Enter') isAnswered ? open(entries[index]) : setEntered(true);
           else return;
           event.preventDefault();
         }}
@@ -101,7 +114,7 @@ function Finder({ onClose }: { onClose: () => void }) {
         ))}
         {entries.length === 0 && (
           <Text size="sm" c="dimmed" p="md">
-            {isFetching
+            {!isAnswered
               ? 'Looking …'
               : 'Nothing is called so. Ids can be pasted as they are, or only their beginning.'}
           </Text>

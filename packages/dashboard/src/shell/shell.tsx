@@ -66,15 +66,18 @@ export function Shell() {
           <Group h="100%" px="md" justify="space-between" wrap="nowrap">
             <Group gap="sm" wrap="nowrap">
               <Burger opened={opened} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
-              <Text fw={700} component={Link} to="/" c="inherit">
+              <Text fw={700} component={Link} to="/" c="inherit" visibleFrom="xs">
                 Carillon
               </Text>
               <NamespacePicker />
             </Group>
-            <Group gap="md" wrap="nowrap">
+            <Group gap="sm" wrap="nowrap">
               <StatusBar />
-              <Button size="compact-sm" variant="default" onClick={finder.open} title="Find anything">
-                Find&nbsp;<Kbd size="xs">Ctrl K</Kbd>
+              <Button size="compact-sm" variant="default" onClick={finder.open}>
+                Find
+                <Kbd size="xs" ml={6} visibleFrom="sm">
+                  Ctrl K
+                </Kbd>
               </Button>
               <AccountMenu caller={caller} />
             </Group>

@@ -1,4 +1,5 @@
 /** Whether the system keeps up, on every screen: start delay, what waits for longest, busy slots; and whether this page is live. */
+import type { StatsNow } from '@carillon/client';
 import { Group, Text, Tooltip } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
@@ -22,14 +23,22 @@ export function StatusBar() {
     queryFn: ({ signal }) => carillon.stats.now(ns === undefined ? {} : { namespace: ns }, { signal }),
     refetchInterval: REFRESH_MS,
   });
-  if (!data) return <LiveMark />;
-  const {
-    start_delay_ms: delay,
-    oldest_waiting_at: oldest,
-    waiting_at_least: waiting,
-    running,
-    slots,
-  } = data;
+  return (
+    <>
+      {data && <Figures now={now} {...data} />}
+      <LiveMark />
+    </>
+  );
+}
+
+function Figures({
+  now,
+  start_delay_ms: delay,
+  oldest_waiting_at: oldest,
+  waiting_at_least: waiting,
+  running,
+  slots,
+}: StatsNow & { now: number }) {
   const waited = oldest === null ? undefined : Math.max(0, now - Date.parse(oldest));
   return (
     <Group gap="md" wrap="nowrap" visibleFrom="md" role="status" aria-label="System">
@@ -53,7 +62,6 @@ export function StatusBar() {
           bad={slots === 0}
         />
       )}
-      <LiveMark />
     </Group>
   );
 }
@@ -84,7 +92,7 @@ function LiveMark() {
       : `as of ${clockTime(new Date(asOf), zone)}${state === 'paused' ? ', paused' : ', reconnecting'}`;
   return (
     <Tooltip label={live ? 'Pause updates (p)' : 'Go on with updates (p)'}>
-      <button type="button" className={classes.live} data-state={state} onClick={toggle}>
+      <button type="button" className={classes.live} aria-label={words} data-state={state} onClick={toggle}>
         <svg viewBox="0 0 10 10" width="8" height="8" aria-hidden="true">
           {state === 'open' ? (
             <circle cx="5" cy="5" r="4" fill="currentColor" />
@@ -92,7 +100,7 @@ function LiveMark() {
             <circle cx="5" cy="5" r="3.500" fill="none" stroke="currentColor" />
           )}
         </svg>
-        {words}
+        <span className={state === 'open' ? classes.words : undefined}>{words}</span>
       </button>
     </Tooltip>
   );

@@ -4,8 +4,9 @@
  */
 import { Button, type ButtonProps, Group, Modal, Stack, Text, TextInput, Tooltip } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { type Action, usePermission } from '../api/session.ts';
+import { releaseLists } from './held-items.ts';
 import { notify } from './notify.ts';
 import { Problem } from './problem.tsx';
 import { randomKey } from './random-key.ts';
@@ -38,6 +39,7 @@ export function ActionButton(props: ActionButtonProps) {
   const task = useMutation({
     mutationFn: run,
     onSuccess: (said) => {
+      releaseLists();
       setAsking(false);
       if (said !== undefined) notify({ message: said });
     },
@@ -45,8 +47,15 @@ export function ActionButton(props: ActionButtonProps) {
       if (!confirm) notify({ error });
     },
   });
+  // Known at once, unlike isPending, and kept for as long as a double click takes: the same button may belong to the next run then.
+  const locked = useRef(false);
   const start = () => {
-    if (!task.isPending) task.mutate(randomKey());
+    if (locked.current) return;
+    locked.current = true;
+    const unlock = () => {
+      locked.current = false;
+    };
+    task.mutate(randomKey(), { onSettled: () => setTimeout(unlock, DOUBLE_CLICK_MS) });
   };
   const reason = permission.why ?? disabledBecause;
   return (
@@ -63,8 +72,9 @@ export function ActionButton(props: ActionButtonProps) {
           aria-disabled={reason !== undefined}
           data-disabled={reason !== undefined || undefined}
           loading={task.isPending && !asking}
-          onClick={() => {
-            if (reason !== undefined) return;
+          onClick={(event) => {
+            // The second click of a double click.
+            if (reason !== undefined || event.detail > 1) return;
             if (confirm) setAsking(true);
             else start();
           }}
@@ -90,6 +100,8 @@ export function ActionButton(props: ActionButtonProps) {
   );
 }
 
+const DOUBLE_CLICK_MS = 600;
+
 interface ConfirmDialogProps extends Confirmation {
   readonly opened: boolean;
   readonly busy: boolean;
@@ -102,6 +114,9 @@ interface ConfirmDialogProps extends Confirmation {
 export function ConfirmDialog(props: ConfirmDialogProps) {
   const { title, effect, type, opened, busy, error, label, onClose, onConfirm } = props;
   const [typed, setTyped] = useState('');
+  useEffect(() => {
+    if (!opened) setTyped('');
+  }, [opened]);
   const ready = type === undefined || typed === type;
   return (
     <Modal opened={opened} onClose={onClose} title={title} centered>

@@ -1,11 +1,11 @@
 /** A chart over time (uPlot) in the colours of the page, in the zone that was chosen; dragging chooses a range. The same as a table for those who cannot see it. */
 import 'uplot/dist/uPlot.min.css';
-import { useComputedColorScheme } from '@mantine/core';
+import { useComputedColorScheme, VisuallyHidden } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import classes from './chart.module.css';
 import { useZone } from './preferences.tsx';
-import { clockTime, dayName } from './time.ts';
+import { absolute, clockTime, dayName } from './time.ts';
 
 export interface Series {
   readonly label: string;
@@ -54,27 +54,29 @@ export function Chart(props: ChartProps) {
   return (
     <figure className={classes.figure}>
       <div ref={frame} className={classes.chart} aria-hidden="true" />
-      <table className={classes.forReaders}>
-        <caption>{label}</caption>
-        <thead>
-          <tr>
-            <th>Time</th>
-            {series.map((each) => (
-              <th key={each.label}>{each.label}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {times.slice(-READ_MAX).map((at, index) => (
-            <tr key={at}>
-              <th>{new Date(at * 1_000).toISOString()}</th>
+      <VisuallyHidden>
+        <table>
+          <caption>{label}</caption>
+          <thead>
+            <tr>
+              <th>Time</th>
               {series.map((each) => (
-                <td key={each.label}>{each.values.slice(-READ_MAX)[index] ?? '–'}</td>
+                <th key={each.label}>{each.label}</th>
               ))}
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {times.slice(-READ_MAX).map((at, index) => (
+              <tr key={at}>
+                <th>{absolute(new Date(at * 1_000), zone)}</th>
+                {series.map((each) => (
+                  <td key={each.label}>{each.values.slice(-READ_MAX)[index] ?? '–'}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </VisuallyHidden>
     </figure>
   );
 }
@@ -123,7 +125,7 @@ function optionsOf(
     },
     axes: [
       { ...axis, values: (_chart, seconds) => seconds.map((at) => timeWords(at, zone, to - from)) },
-      { ...axis, size: 60, values: (_chart, values) => values.map(format) },
+      { ...axis, size: 78, values: (_chart, values) => values.map(format) },
     ],
     series: [
       {

@@ -2,7 +2,7 @@
 import { Button, Group, MultiSelect, Select, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useNavigate } from '@tanstack/react-router';
-import { useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { useShortcuts } from './shortcuts.ts';
 
 const TYPED_MS = 250;
@@ -10,12 +10,15 @@ const TYPED_MS = 250;
 /** Changes the query of the screen; it replaces the address, so that Back leaves the screen. */
 export function useFilters<T extends object>(): { change: (values: Partial<T>) => void } {
   const navigate = useNavigate();
-  const change = (values: Partial<T>) =>
-    void navigate({
-      to: '.',
-      search: (before: object) => ({ ...before, ...values }),
-      replace: true,
-    } as never);
+  const change = useCallback(
+    (values: Partial<T>) =>
+      void navigate({
+        to: '.',
+        search: (before: object) => ({ ...before, ...values }),
+        replace: true,
+      } as never),
+    [navigate],
+  );
   return { change };
 }
 

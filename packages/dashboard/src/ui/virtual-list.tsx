@@ -3,11 +3,13 @@
  * do not move what is shown. Keys: j and k move, Enter opens, x selects.
  */
 import type { List, ListPage } from '@carillon/client';
-import { Box, Button, Checkbox, Group, Text } from '@mantine/core';
+import { Box, Button, Checkbox, Group, Text, VisuallyHidden } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { Waiting } from './card.tsx';
+import { useHeldItems } from './held-items.ts';
+import { useListPlace } from './list-place.ts';
 import { Problem } from './problem.tsx';
 import { useShortcuts } from './shortcuts.ts';
 import classes from './virtual-list.module.css';
@@ -62,13 +64,20 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
     maxPages: PAGES_MAX,
     refetchInterval: refetchMs ?? false,
   });
-  const items = useMemo(
+  const fresh = useMemo(
     () => unique(query.data?.pages.flatMap((page) => page.items) ?? [], idOf),
     [query.data, idOf],
   );
+  const frame = useRef<HTMLDivElement>(null);
+  const place = useListPlace(label);
+  const question = JSON.stringify(queryKey);
+  const { items, waiting, release, hold } = useHeldItems(fresh, {
+    idOf,
+    question: query.isPlaceholderData ? undefined : question,
+    pinned: (selection?.ids.size ?? 0) > 0,
+  });
   useEffect(() => onItems?.(items), [items, onItems]);
 
-  const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
   const columns = props.columns.filter(({ from }) => from === undefined || width >= WIDTHS[from]);
   const tracks = [...(selection ? ['36px'] : []), ...columns.map((column) => column.width)].join(' ');
@@ -77,7 +86,19 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
     getScrollElement: () => frame.current,
     estimateSize: () => ROW_PX,
     overscan: OVERSCAN,
+    initialOffset: place.before?.scrollTop ?? 0,
   });
+  const isShown = query.data !== undefined && items.length > 0;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when there is something to scroll
+  useLayoutEffect(() => {
+    if (isShown && frame.current && place.before) frame.current.scrollTop = place.before.scrollTop;
+  }, [isShown]);
+  const asked = useRef(question);
+  useEffect(() => {
+    if (asked.current === question) return;
+    asked.current = question;
+    frame.current?.scrollTo({ top: 0 });
+  }, [question]);
   const visible = rows.getVirtualItems();
   const lastIndex = visible.at(-1)?.index ?? 0;
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = query;
@@ -85,7 +106,11 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
     if (hasNextPage && !isFetchingNextPage && lastIndex >= items.length - OVERSCAN) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage, lastIndex, items.length]);
 
-  const [at, setAt] = useState(-1);
+  const [at, setRow] = useState(place.before?.at ?? -1);
+  const setAt = (index: number) => {
+    setRow(index);
+    place.keep({ at: index });
+  };
   const move = (to: number) => {
     const index = Math.max(0, Math.min(items.length - 1, to));
     setAt(index);
@@ -117,6 +142,18 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
   return (
     <Box>
       {query.error && <Problem error={query.error} onRetry={() => void query.refetch()} />}
+      {waiting > 0 && (
+        <Button
+          size="compact-xs"
+          mb={6}
+          onClick={() => {
+            release();
+            rows.scrollToOffset(0);
+          }}
+        >
+          Show {waiting} new
+        </Button>
+      )}
       <Box
         ref={frame}
         className={classes.frame}
@@ -124,6 +161,12 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
         aria-label={label}
         aria-rowcount={-1}
         tabIndex={0}
+        onPointerEnter={() => hold({ pointer: true })}
+        onPointerLeave={() => hold({ pointer: false })}
+        onScroll={({ currentTarget: { scrollTop } }) => {
+          place.keep({ scrollTop });
+          hold({ scrolled: scrollTop > 0 });
+        }}
       >
         <div role="rowgroup" className={classes.head}>
           <div role="row" className={classes.row} style={{ gridTemplateColumns: tracks }}>
@@ -140,7 +183,7 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
             )}
             {columns.map(({ key, title, align }) => (
               <span key={key} role="columnheader" className={classes.cell} data-align={align}>
-                {title}
+                {title === '' ? <VisuallyHidden>Actions</VisuallyHidden> : title}
               </span>
             ))}
           </div>

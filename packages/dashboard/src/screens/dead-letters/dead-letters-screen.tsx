@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
   {
     key: 'job',
     title: 'Job',
-    width: 'minmax(120px, 2fr)',
+    width: 'minmax(96px, 2fr)',
     cell: ({ job_id: jobId, job_name: name }) => (
       <Link to="/jobs/$jobId" params={{ jobId }}>
         {name ?? <span className="mono">{jobId.slice(0, 8)}</span>}
@@ -45,7 +45,7 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
   {
     key: 'error',
     title: 'Error',
-    width: 'minmax(140px, 3fr)',
+    width: 'minmax(96px, 3fr)',
     cell: ({ error_message: error }) =>
       error === null ? (
         <span className="muted">–</span>
@@ -61,8 +61,14 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
     align: 'right',
     cell: ({ attempts }) => attempts,
   },
-  { key: 'died', title: 'Given up', width: '120px', cell: ({ died_at: at }) => <Instant at={at} /> },
-  { key: 'handled', title: '', width: '130px', cell: (letter) => <Handled letter={letter} /> },
+  {
+    key: 'died',
+    title: 'Given up',
+    width: '120px',
+    from: 'sm',
+    cell: ({ died_at: at }) => <Instant at={at} />,
+  },
+  { key: 'handled', title: '', width: '80px', cell: (letter) => <Handled letter={letter} /> },
 ];
 
 function Handled({ letter }: { letter: DeadLetter }) {

@@ -5,6 +5,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { carillon } from '../../api/carillon.ts';
 import { usePermission } from '../../api/session.ts';
+import { releaseLists } from '../../ui/held-items.ts';
 import { Problem } from '../../ui/problem.tsx';
 
 const PART = 200;
@@ -62,6 +63,7 @@ export function RedriveMany({ filter }: { filter: RedriveManyRequest['filter'] }
       queries.invalidateQueries({ queryKey: ['dead'] }),
       queries.invalidateQueries({ queryKey: ['runs'] }),
     ]);
+    releaseLists();
   };
   const many = (matched ?? 0) > TYPED_FROM;
   return (

@@ -7,13 +7,20 @@ import { StateIcon } from '../../ui/state-badge.tsx';
 import { count } from '../../ui/time.ts';
 import classes from './failures.module.css';
 
+const RANGE_WORDS: Readonly<Record<string, string>> = {
+  '1h': 'hour',
+  '6h': '6 hours',
+  '24h': '24 hours',
+  '7d': '7 days',
+};
+
 export function Failures({ groups, range }: { groups: readonly FailureGroup[]; range: string }) {
   const { ns } = useSearch({ strict: false });
   if (groups.length === 0)
     return (
       <Group gap="xs">
         <StateIcon state="SUCCESS" />
-        <Text size="sm">Nothing failed in the last {range}.</Text>
+        <Text size="sm">Nothing failed in the last {RANGE_WORDS[range] ?? range}.</Text>
       </Group>
     );
   return (
@@ -25,7 +32,7 @@ export function Failures({ groups, range }: { groups: readonly FailureGroup[]; r
             <Link to="/runs/$runId" params={{ runId: group.sample_run_id }} className={classes.message}>
               {group.message}
             </Link>
-            <Text size="xs" c="dimmed" component="div">
+            <Text size="xs" c="dimmed" component="div" className={classes.about}>
               {group.handler ?? 'several handlers'} ·{' '}
               <Link to="/jobs/$jobId" params={{ jobId: group.sample_job_id }}>
                 {group.sample_job_name ?? 'a deleted job'}

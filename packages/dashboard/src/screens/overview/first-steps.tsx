@@ -19,6 +19,7 @@ export function FirstSteps() {
         There is no job yet. A job is an HTTP call, a script or work for a worker of yours, and a time: now,
         at an instant, or again and again.
       </Text>
+      <AccountOffer />
       {may(caller, 'jobs.create') && (
         <Group>
           <Button component={Link} to="/jobs/new">

@@ -17,7 +17,7 @@ export function Attempts({ run }: { run: RunWithAttempts }) {
   );
   const to = Math.max(...attempts.map((attempt) => endOf(attempt, now)), from + 1);
   return (
-    <Table.ScrollContainer minWidth={640}>
+    <Table.ScrollContainer minWidth={820}>
       <Table verticalSpacing={6} aria-label="Attempts">
         <Table.Thead>
           <Table.Tr>

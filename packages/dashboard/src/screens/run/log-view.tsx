@@ -148,6 +148,7 @@ function Rows({
   useSyncExternalStore(buffer.subscribe, buffer.version);
   const frame = useRef<HTMLDivElement>(null);
   const [follows, setFollows] = useState(true);
+  const lastTop = useRef(0);
   const zone = useZone();
   const { rows, left } = buffer;
   const virtual = useVirtualizer({
@@ -185,9 +186,12 @@ function Rows({
         aria-label="Log"
         tabIndex={0}
         data-wrap={wrap || undefined}
-        onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) =>
-          setFollows(scrollHeight - scrollTop - clientHeight < AT_END_PX)
-        }
+        onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+          // Only who scrolls up leaves the end: rows that were added since also make a distance to it.
+          if (scrollHeight - scrollTop - clientHeight < AT_END_PX) setFollows(true);
+          else if (scrollTop < lastTop.current) setFollows(false);
+          lastTop.current = scrollTop;
+        }}
       >
         <div className={classes.body} style={{ height: virtual.getTotalSize() }}>
           {virtual.getVirtualItems().map(({ index, start, key }) => (

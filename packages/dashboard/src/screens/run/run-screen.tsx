@@ -14,8 +14,10 @@ import { StateBadge } from '../../ui/state-badge.tsx';
 import { bytes } from '../../ui/time.ts';
 import { Attempts } from './attempts.tsx';
 import { LogView } from './log-view.tsx';
+import { Neighbours } from './neighbours.tsx';
 import { RunActions } from './run-actions.tsx';
-import { isEnded } from './run-state.ts';
+import { isEnded, waits } from './run-state.ts';
+import { WhyCard } from './why-card.tsx';
 
 const route = getRouteApi('/shell/runs/$runId');
 const REFRESH_MS = 2_000;
@@ -62,8 +64,12 @@ export function RunScreen() {
                 <span className="mono">{found.run_id}</span>
               </Text>
             </Stack>
-            <RunActions run={found} namespace={namespace} />
+            <Group gap="xs">
+              <Neighbours run={found} />
+              <RunActions run={found} namespace={namespace} />
+            </Group>
           </Group>
+          {waits(found.status) && <WhyCard run={found} />}
           <Story run={found} />
           <Card title="Attempts">
             <Attempts run={found} />
@@ -113,8 +119,8 @@ function Story({ run }: { run: RunWithAttempts }) {
           </Text>
         </Alert>
       )}
-      {error === null && reason !== null && (
-        <Alert variant="default" title={isEnded(run.status) ? 'Why' : 'What it waits for'}>
+      {error === null && reason !== null && !waits(run.status) && (
+        <Alert variant="default" title="Why" role="region" aria-label="Why">
           {reason}
         </Alert>
       )}

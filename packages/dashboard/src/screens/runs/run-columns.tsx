@@ -14,14 +14,19 @@ export const RUN_COLUMNS: readonly Column<ShortRun>[] = [
   {
     key: 'status',
     title: 'State',
-    width: '120px',
+    width: 'minmax(88px, 120px)',
     cell: ({ run_id: runId, status }) => (
-      <Link to="/runs/$runId" params={{ runId }} aria-label={`Run ${runId}, ${stateWord(status)}`}>
+      <Link to="/runs/$runId" params={{ runId }} aria-label={`${stateWord(status)}, run ${runId}`}>
         <StateBadge state={status} />
       </Link>
     ),
   },
-  { key: 'due', title: 'Due', width: '130px', cell: ({ scheduled_at: at }) => <Instant at={at} /> },
+  {
+    key: 'due',
+    title: 'Due',
+    width: 'minmax(72px, 130px)',
+    cell: ({ scheduled_at: at }) => <Instant at={at} />,
+  },
   {
     key: 'delay',
     title: 'Started after',
@@ -34,6 +39,7 @@ export const RUN_COLUMNS: readonly Column<ShortRun>[] = [
     key: 'took',
     title: 'Took',
     width: '90px',
+    from: 'sm',
     align: 'right',
     cell: ({ started_at: from, ended_at: to }) => <Took from={from} to={to} />,
   },
@@ -74,7 +80,7 @@ export const LISTED_RUN_COLUMNS: readonly Column<ListedRun>[] = [
   {
     key: 'job',
     title: 'Job',
-    width: 'minmax(120px, 2fr)',
+    width: 'minmax(90px, 2fr)',
     cell: ({ job_id: jobId, job_name: name }) => (
       <Link to="/jobs/$jobId" params={{ jobId }}>
         {name ?? <span className="mono">{jobId.slice(0, 8)}</span>}

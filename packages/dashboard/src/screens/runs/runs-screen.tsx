@@ -1,11 +1,14 @@
 /** Runs across all jobs, newest first: what failed, where, and why. */
+import type { ListedRun } from '@carillon/client';
 import { Group, Stack, Title } from '@mantine/core';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
 import { carillon } from '../../api/carillon.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { ChoiceFilter, ChoicesFilter, FilterBar, TextFilter, useFilters } from '../../ui/filters.tsx';
 import { stateWord } from '../../ui/state-badge.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
+import { BulkRuns } from './bulk-runs.tsx';
 import { LISTED_RUN_COLUMNS } from './run-columns.tsx';
 
 const route = getRouteApi('/shell/runs');
@@ -33,11 +36,17 @@ const SINCE = [
   { value: '7d', label: 'last 7 days' },
 ];
 
+/** Attempts of one run are rows of their own. */
+const idOf = (run: ListedRun) => `${run.run_id} ${run.epoch} ${run.attempt_number}`;
+
 export function RunsScreen() {
   const search = route.useSearch();
   const { change } = useFilters<typeof search>();
   const navigate = useNavigate();
   const { ns, status, job, handler, worker, label, user, since, until, error } = search;
+  const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
+  const [items, setItems] = useState<readonly ListedRun[]>([]);
+  const tickedRuns = uniqueRuns(items.filter((run) => ticked.has(idOf(run))));
   const narrowed = [status, job, handler, worker, label, user, since, until, error].some(
     (value) => value !== undefined,
   );
@@ -48,10 +57,13 @@ export function RunsScreen() {
     });
   return (
     <Stack gap="sm">
-      <Group justify="space-between">
+      <Group justify="space-between" mih={30}>
         <Title order={1} size="h3">
           Runs
         </Title>
+        {tickedRuns.length > 0 && (
+          <BulkRuns runs={tickedRuns} namespace={ns} onDone={() => setTicked(new Set())} />
+        )}
       </Group>
       <FilterBar onClear={narrowed ? clear : undefined}>
         <TextFilter
@@ -95,7 +107,9 @@ export function RunsScreen() {
           })
         }
         columns={LISTED_RUN_COLUMNS}
-        idOf={(run) => `${run.run_id} ${run.epoch} ${run.attempt_number}`}
+        idOf={idOf}
+        selection={{ ids: ticked, change: setTicked }}
+        onItems={setItems}
         onOpen={({ run_id: runId }) => void navigate({ to: '/runs/$runId', params: { runId } })}
         empty={
           narrowed ? (
@@ -112,4 +126,8 @@ export function RunsScreen() {
       />
     </Stack>
   );
+}
+
+function uniqueRuns(runs: readonly ListedRun[]): readonly ListedRun[] {
+  return [...new Map(runs.map((run) => [run.run_id, run])).values()];
 }

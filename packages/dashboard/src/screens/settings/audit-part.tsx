@@ -14,14 +14,14 @@ import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
 const route = getRouteApi('/shell/settings/$part');
 
 const COLUMNS: readonly Column<AuditEntry>[] = [
-  { key: 'at', title: 'When', width: '130px', cell: ({ at }) => <Instant at={at} /> },
+  { key: 'at', title: 'When', width: 'minmax(72px, 130px)', cell: ({ at }) => <Instant at={at} /> },
   {
     key: 'actor',
     title: 'Who',
-    width: 'minmax(100px, 1fr)',
+    width: 'minmax(80px, 1fr)',
     cell: ({ actor }) => `${actor.name}${viaOf(actor)}`,
   },
-  { key: 'action', title: 'What', width: 'minmax(110px, 1fr)', cell: ({ action }) => action },
+  { key: 'action', title: 'What', width: 'minmax(90px, 1fr)', cell: ({ action }) => action },
   {
     key: 'subject',
     title: 'To',

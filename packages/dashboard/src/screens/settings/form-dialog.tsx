@@ -3,6 +3,7 @@ import { Button, Group, Modal, Stack, Tooltip } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import type { Permission } from '../../api/session.ts';
+import { releaseLists } from '../../ui/held-items.ts';
 import { notify } from '../../ui/notify.ts';
 import { Problem } from '../../ui/problem.tsx';
 
@@ -41,6 +42,7 @@ export function FormDialog(props: FormDialogProps) {
   const task = useMutation({
     mutationFn: onSubmit,
     onSuccess: (said) => {
+      releaseLists();
       if (said === undefined) return;
       notify({ message: said });
       close();

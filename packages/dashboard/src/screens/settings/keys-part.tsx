@@ -41,8 +41,14 @@ const COLUMNS: readonly Column<ApiKey>[] = [
     from: 'sm',
     cell: ({ user_name: owner }) => owner ?? 'nobody',
   },
-  { key: 'may', title: 'May', width: 'minmax(120px, 2fr)', cell: (key) => rightsOf(key) },
-  { key: 'used', title: 'Last used', width: '120px', cell: ({ last_used_at: at }) => <Instant at={at} /> },
+  { key: 'may', title: 'May', width: 'minmax(120px, 2fr)', from: 'sm', cell: (key) => rightsOf(key) },
+  {
+    key: 'used',
+    title: 'Last used',
+    width: '120px',
+    from: 'sm',
+    cell: ({ last_used_at: at }) => <Instant at={at} />,
+  },
   {
     key: 'ends',
     title: 'Expires',
@@ -53,7 +59,7 @@ const COLUMNS: readonly Column<ApiKey>[] = [
   {
     key: 'actions',
     title: '',
-    width: '150px',
+    width: '126px',
     cell: (key) => (
       <Group gap={4} wrap="nowrap">
         <RotateForm apiKey={key} />

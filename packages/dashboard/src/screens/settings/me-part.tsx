@@ -14,8 +14,13 @@ import { grantWords } from './grants-input.tsx';
 import { RemoveButton } from './remove-button.tsx';
 
 const COLUMNS: readonly Column<UserSession>[] = [
-  { key: 'seen', title: 'Last seen', width: '120px', cell: ({ last_seen_at: at }) => <Instant at={at} /> },
-  { key: 'address', title: 'From', width: '130px', cell: ({ address }) => address ?? '–' },
+  {
+    key: 'seen',
+    title: 'Last seen',
+    width: 'minmax(72px, 120px)',
+    cell: ({ last_seen_at: at }) => <Instant at={at} />,
+  },
+  { key: 'address', title: 'From', width: 'minmax(90px, 130px)', cell: ({ address }) => address ?? '–' },
   {
     key: 'agent',
     title: 'Browser',
@@ -33,7 +38,7 @@ const COLUMNS: readonly Column<UserSession>[] = [
   {
     key: 'end',
     title: '',
-    width: '110px',
+    width: '72px',
     cell: (session) =>
       session.current ? (
         <span className="muted">this one</span>

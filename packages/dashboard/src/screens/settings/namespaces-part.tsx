@@ -30,6 +30,7 @@ export function NamespacesPart() {
       key: 'about',
       title: 'Description',
       width: 'minmax(120px, 3fr)',
+      from: 'sm',
       cell: ({ description }) => description || '–',
     },
     {
@@ -42,7 +43,7 @@ export function NamespacesPart() {
     {
       key: 'actions',
       title: '',
-      width: '170px',
+      width: '126px',
       cell: (namespace) =>
         permission.allowed && (
           <Group gap={4} wrap="nowrap">

@@ -3,6 +3,7 @@ import { Button, PasswordInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { ConfirmDialog } from '../../ui/action-button.tsx';
+import { releaseLists } from '../../ui/held-items.ts';
 import { notify } from '../../ui/notify.ts';
 
 interface RemoveButtonProps {
@@ -34,6 +35,7 @@ export function RemoveButton({
       setAsking(false);
       setPassword('');
       await queries.invalidateQueries({ queryKey: [...queryKey] });
+      releaseLists();
       notify({ message: 'Done.' });
     },
   });

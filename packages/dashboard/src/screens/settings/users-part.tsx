@@ -34,6 +34,7 @@ export function UsersPart() {
       key: 'may',
       title: 'May',
       width: 'minmax(120px, 2fr)',
+      from: 'sm',
       cell: ({ grants }) => grantWords(grants) || 'nothing',
     },
     {
@@ -46,7 +47,7 @@ export function UsersPart() {
     {
       key: 'actions',
       title: '',
-      width: '210px',
+      width: '190px',
       cell: (user) =>
         permission.allowed && (
           <Group gap={4} wrap="nowrap">

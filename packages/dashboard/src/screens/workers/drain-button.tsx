@@ -12,6 +12,7 @@ export function DrainButton({ worker }: { worker: Worker }) {
   if (draining)
     return (
       <ActionButton
+        key="undrain"
         label="Undrain"
         action="workers.manage"
         size="compact-xs"
@@ -24,6 +25,7 @@ export function DrainButton({ worker }: { worker: Worker }) {
     );
   return (
     <ActionButton
+      key="drain"
       label="Drain"
       action="workers.manage"
       size="compact-xs"

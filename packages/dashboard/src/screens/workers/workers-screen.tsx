@@ -17,18 +17,23 @@ const REFRESH_MS = 5_000;
 const SUMMED_MAX = 1_000;
 
 const COLUMNS: readonly Column<Worker>[] = [
-  { key: 'state', title: 'State', width: '110px', cell: (worker) => <StateBadge state={stateOf(worker)} /> },
+  {
+    key: 'state',
+    title: 'State',
+    width: 'minmax(84px, 110px)',
+    cell: (worker) => <StateBadge state={stateOf(worker)} />,
+  },
   {
     key: 'name',
     title: 'Worker',
-    width: 'minmax(120px, 2fr)',
+    width: 'minmax(90px, 2fr)',
     cell: ({ worker_id: workerId, name }) => (
       <Link to="/workers/$workerId" params={{ workerId }}>
         {name ?? <span className="mono">{workerId}</span>}
       </Link>
     ),
   },
-  { key: 'slots', title: 'Busy', width: '150px', cell: (worker) => <Slots worker={worker} /> },
+  { key: 'slots', title: 'Busy', width: 'minmax(112px, 150px)', cell: (worker) => <Slots worker={worker} /> },
   {
     key: 'handlers',
     title: 'Handlers',
@@ -52,7 +57,13 @@ const COLUMNS: readonly Column<Worker>[] = [
     cell: ({ remote, language, version }) =>
       remote ? `${language ?? 'unknown'} ${version ?? ''}` : <span className="muted">in the server</span>,
   },
-  { key: 'beat', title: 'Last beat', width: '110px', cell: ({ last_seen_at: at }) => <Instant at={at} /> },
+  {
+    key: 'beat',
+    title: 'Last beat',
+    width: '110px',
+    from: 'sm',
+    cell: ({ last_seen_at: at }) => <Instant at={at} />,
+  },
   { key: 'actions', title: '', width: '90px', from: 'sm', cell: (worker) => <DrainButton worker={worker} /> },
 ];
 

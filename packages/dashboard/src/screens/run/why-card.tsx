@@ -1,0 +1,116 @@
+/** Why a run has not started: what it waits for, who holds that, its place in the line, when it is likely to start, and what helps. */
+import type { RunWithAttempts, Why } from '@carillon/client';
+import { List, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { carillon } from '../../api/carillon.ts';
+import { Card, Loaded } from '../../ui/card.tsx';
+import { Instant } from '../../ui/instant.tsx';
+import { count } from '../../ui/time.ts';
+
+const REFRESH_MS = 3_000;
+/** The server counts no further. */
+const POSITION_MAX = 1_001;
+
+export function WhyCard({ run }: { run: RunWithAttempts }) {
+  const why = useQuery({
+    queryKey: ['runs', run.run_id, 'why'],
+    queryFn: ({ signal }) => carillon.runs.why(run.run_id, { signal }),
+    refetchInterval: REFRESH_MS,
+  });
+  // It has started since it was asked: the rest of the page says so in a moment.
+  if (why.data && !WAITS.has(why.data.state)) return null;
+  return (
+    <Card title="Why it has not started">
+      <Loaded of={why} height={60}>
+        {(found) => <Reasons why={found} jobId={run.job_id} />}
+      </Loaded>
+    </Card>
+  );
+}
+
+const WAITS: ReadonlySet<Why['state']> = new Set(['scheduled', 'waiting', 'paused']);
+
+function Reasons({ why, jobId }: { why: Why; jobId: string }) {
+  const { reasons, position, estimated_start_at: estimated } = why;
+  return (
+    <Stack gap="sm">
+      {reasons.map((reason) => (
+        <Stack key={reason.code} gap={4}>
+          <Text size="sm" className="wrap-anywhere">
+            {reason.text}
+          </Text>
+          {reason.held_by.length > 0 && <Holders holders={reason.held_by} jobId={jobId} />}
+          {(reason.since_at !== null || reason.until_at !== null) && (
+            <Text size="xs" c="dimmed" component="div">
+              {reason.since_at !== null && (
+                <>
+                  Since <Instant at={reason.since_at} />.{' '}
+                </>
+              )}
+              {reason.until_at !== null && (
+                <>
+                  Ends by itself: <Instant at={reason.until_at} />.
+                </>
+              )}
+            </Text>
+          )}
+          {reason.fix !== null && (
+            <Text size="sm" className="wrap-anywhere">
+              <Text span inherit fw={600}>
+                What helps:
+              </Text>{' '}
+              {reason.fix}
+            </Text>
+          )}
+        </Stack>
+      ))}
+      {(position !== null || estimated !== null) && (
+        <Text size="sm" component="div">
+          {position !== null && `Place in the line: ${placeWords(position)}. `}
+          {estimated !== null && (
+            <>
+              Likely to start: <Instant at={estimated} />.
+            </>
+          )}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+function placeWords(position: number): string {
+  return position >= POSITION_MAX ? `after ${count(POSITION_MAX - 1)} others` : count(position);
+}
+
+function Holders({ holders, jobId }: { holders: Why['reasons'][number]['held_by']; jobId: string }) {
+  return (
+    <List size="sm" aria-label="Runs that hold it">
+      {holders.map((holder) => (
+        <List.Item key={holder.run_id}>
+          <Link to="/runs/$runId" params={{ runId: holder.run_id }}>
+            run <span className="mono">{holder.run_id.slice(-12)}</span>
+          </Link>
+          {holder.job_id !== jobId && (
+            <>
+              {' of '}
+              <Link to="/jobs/$jobId" params={{ jobId: holder.job_id }}>
+                another job
+              </Link>
+            </>
+          )}
+          {holder.worker_id === null ? (
+            ' · not handed to a worker yet'
+          ) : (
+            <>
+              {' on '}
+              <Link to="/workers/$workerId" params={{ workerId: holder.worker_id }}>
+                worker <span className="mono">{holder.worker_id.slice(-12)}</span>
+              </Link>
+            </>
+          )}
+        </List.Item>
+      ))}
+    </List>
+  );
+}

@@ -1,0 +1,103 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import {
+  breakAnswers,
+  expectAccessibleInBothSchemes,
+  expectFits,
+  hasBrowser,
+  type Page,
+  PageStage,
+} from './stage.ts';
+
+describe.skipIf(!hasBrowser())('dead letters', () => {
+  let stage: PageStage;
+  let page: Page;
+  let isMended = false;
+  beforeAll(async () => {
+    stage = await PageStage.open({
+      handlers: {
+        fail: () => {
+          if (!isMended) throw new Error('no such account');
+        },
+      },
+    });
+    page = await stage.signedIn('ada', [{ namespace: '*', role: 'admin' }], '/dead');
+  });
+  afterEach(() => stage.expectNothingWrong());
+  afterAll(() => stage.close());
+
+  const row = (name: string, on = page) => on.getByRole('row', { name: new RegExp(name) });
+  const fail = (name: string, namespace = 'default') =>
+    stage.admin.jobs.create({ name, namespace, handler: 'fail', max_retries: 0 });
+  const lettersOf = (count: number) =>
+    eventually(
+      async () => {
+        expect(await stage.admin.deadLetters.list({ handled: false }).toArray()).toHaveLength(count);
+      },
+      { withinMs: 60_000 },
+    );
+
+  test('are none at first', async () => {
+    await page.getByRole('heading', { name: 'No dead letters' }).waitFor();
+    await expectAccessibleInBothSchemes(page);
+  });
+
+  test('appear without a reload, with their error, and lead to the run', async () => {
+    await stage.admin.namespaces.create({ name: 'other' });
+    await fail('charge');
+    await fail('kept apart', 'other');
+    await row('charge').getByText('no such account').waitFor();
+    await expectAccessibleInBothSchemes(page);
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.getByRole('region', { name: 'Why it failed' }).waitFor();
+    await page.goBack();
+  });
+
+  test('are not for viewers to redrive, and those of other namespaces not to be seen', async () => {
+    const viewer = await stage.signedIn('vic', [{ namespace: 'default', role: 'viewer' }], '/dead');
+    await row('charge', viewer).waitFor();
+    expect(await viewer.getByText('kept apart').count()).toBe(0);
+    const all = viewer.getByRole('button', { name: 'Redrive all that match' });
+    expect(await all.getAttribute('aria-disabled')).toBe('true');
+    await viewer.getByRole('button', { name: 'Redrive', exact: true }).hover();
+    await viewer.getByRole('tooltip').getByText('Needs the role operator').waitFor();
+    const seen = await viewer.evaluate(async () => (await fetch('/api/dead-letters?limit=100')).text());
+    expect(seen).not.toContain('kept apart');
+    await viewer.context().close();
+  });
+
+  test('are sent round again, one and then all', async () => {
+    for (const name of ['first', 'second']) await fail(name);
+    await lettersOf(4);
+    isMended = true;
+    await page.goto('/dead');
+    await row('charge').getByRole('button', { name: 'Redrive' }).dblclick();
+    await page.getByText('charge was sent round again.').waitFor();
+    await row('charge').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Redrive all that match' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(/^3 letters match/).waitFor();
+    await expectAccessibleInBothSchemes(page);
+    await dialog.getByRole('button', { name: 'Redrive 3' }).click();
+    await dialog.getByText('3 redriven').waitFor();
+    await dialog.getByText('Close', { exact: true }).click();
+    await page.getByRole('heading', { name: 'No dead letters' }).waitFor();
+    await page.getByText('Handled', { exact: true }).click();
+    await row('charge').waitFor();
+    await page.setViewportSize({ width: 360, height: 740 });
+    await expectFits(page);
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  test('tell that they cannot be read', async () => {
+    await page.goto('about:blank');
+    const mend = await breakAnswers(page, /\/api\/dead-letters/);
+    await page.goto('/dead?handled=true');
+    await page.getByRole('alert').getByText('The database does not answer.').waitFor();
+    await mend();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await row('charge').waitFor();
+    stage.forgiveFailedAnswers();
+  });
+});

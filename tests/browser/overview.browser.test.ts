@@ -1,0 +1,129 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import {
+  breakAnswers,
+  expectAccessibleInBothSchemes,
+  expectFits,
+  hasBrowser,
+  type Page,
+  PageStage,
+} from './stage.ts';
+
+describe.skipIf(!hasBrowser())('the overview', () => {
+  let stage: PageStage;
+  let page: Page;
+  beforeAll(async () => {
+    stage = await PageStage.open({
+      handlers: {
+        fail: ({ payload }) => {
+          throw new Error(String(payload.text));
+        },
+      },
+    });
+    page = await stage.signedIn('ada', [{ namespace: '*', role: 'admin' }], '/', { timeZone: 'UTC' });
+  });
+  afterEach(() => stage.expectNothingWrong());
+  afterAll(() => stage.close());
+
+  const fail = (name: string, text: string, namespace = 'default') =>
+    stage.admin.jobs.create({ name, namespace, handler: 'fail', payload: { text }, max_retries: 0 });
+
+  test('of an installation without jobs says how to make one', async () => {
+    await page.getByRole('heading', { name: 'Welcome to Carillon' }).waitFor();
+    await page.getByRole('link', { name: 'Make the first job' }).waitFor();
+    await expectAccessibleInBothSchemes(page);
+  });
+
+  test('shows the error of a failure without a reload, and leads to the run', async () => {
+    await stage.admin.jobs.create({
+      name: 'tomorrow',
+      handler: 'fail',
+      schedule_time: '2099-01-01T00:00:00Z',
+    });
+    await page.getByRole('heading', { name: 'What failed' }).waitFor();
+    await fail('copy tapes', 'the tape is full');
+    await page.getByRole('link', { name: /the tape is full/ }).waitFor();
+    await page.getByText('Attempts that ended, by outcome').waitFor({ state: 'attached' });
+    await expectAccessibleInBothSchemes(page);
+    await page.getByRole('link', { name: /the tape is full/ }).click();
+    await page.getByRole('region', { name: 'Why it failed' }).getByText('the tape is full').waitFor();
+    await page.goBack();
+    await page.getByRole('link', { name: 'all runs' }).click();
+    await page.waitForURL(/\/runs\?.*status=FAILED/);
+    await page.getByRole('link', { name: 'copy tapes' }).waitFor();
+  });
+
+  test('shows every time in the zone that was chosen', async () => {
+    await stage.admin.jobs.create({
+      ...{ name: 'soon', handler: 'fail', interval: '20m', time_zone: 'UTC' },
+    });
+    await page.goto('/');
+    const readings = async () => {
+      const times = page.getByRole('table', { name: 'Attempts that ended, by outcome' }).locator('tbody th');
+      await times.first().waitFor({ state: 'attached' });
+      await page.getByRole('table', { name: 'Next starts' }).locator('time').first().hover();
+      const tip = await page.getByRole('tooltip').getByText(/\(/).textContent();
+      return { chart: await times.first().textContent(), tip };
+    };
+    const utc = await readings();
+    expect(utc.tip).toContain('(UTC)');
+    await page.getByRole('button', { name: 'ada' }).click();
+    await page.getByLabel('Times are shown in').and(page.locator('input')).first().fill('Tokyo');
+    await page.getByRole('option', { name: 'Asia/Tokyo' }).click();
+    await page.keyboard.press('Escape');
+    await page.goto('/');
+    const tokyo = await readings();
+    expect(tokyo.tip).toContain('+09:00 (Asia/Tokyo)');
+    const ninehours = 9 * 3_600_000;
+    expect(Date.parse(`${tokyo.chart}Z`) - Date.parse(`${utc.chart}Z`)).toBe(ninehours);
+  });
+
+  test('tells of each card that it could not be read, and shows the others', async () => {
+    await page.goto('about:blank');
+    const mend = await breakAnswers(page, /\/api\/failures/);
+    await page.goto('/');
+    await page.getByRole('alert').getByText('The database does not answer.').waitFor();
+    await page.getByRole('table', { name: 'Next starts' }).waitFor();
+    await expectAccessibleInBothSchemes(page);
+    await mend();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('link', { name: /the tape is full/ }).waitFor();
+    stage.forgiveFailedAnswers();
+  });
+
+  test('keeps what failed in other namespaces from viewers, also from direct requests', async () => {
+    await stage.admin.namespaces.create({ name: 'other' });
+    await fail('kept apart', 'a secret of others', 'other');
+    await page.goto('/');
+    await page.getByRole('link', { name: /a secret of others/ }).waitFor();
+    const viewer = await stage.signedIn('vic', [{ namespace: 'default', role: 'viewer' }], '/');
+    await viewer.getByRole('link', { name: 'copy tapes' }).waitFor();
+    expect(await viewer.getByText('a secret of others').count()).toBe(0);
+    expect(await viewer.getByRole('link', { name: 'New job' }).count()).toBe(0);
+    const answers = await viewer.evaluate(async () =>
+      Promise.all(
+        [
+          'failures',
+          'failures?namespace=other',
+          'search?q=kept',
+          'stats?namespace=other',
+          'jobs',
+          'namespaces',
+        ].map(async (path) => (await fetch(`/api/${path}`)).text()),
+      ),
+    );
+    expect(answers.join(' ')).not.toMatch(/secret|kept apart/);
+    await expectAccessibleInBothSchemes(viewer);
+    await viewer.context().close();
+  });
+
+  test('is narrowed to a namespace by the address, on a narrow screen too', async () => {
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.goto('/?ns=other');
+    await page.getByRole('link', { name: /a secret of others/ }).waitFor();
+    await page.getByText('the tape is full').waitFor({ state: 'detached' });
+    await expectFits(page);
+    await page.getByRole('button', { name: 'Navigation' }).click();
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
+    await page.waitForURL(/\/runs\?ns=other/);
+  });
+});

@@ -1,0 +1,199 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import {
+  breakAnswers,
+  expectAccessibleInBothSchemes,
+  expectFits,
+  hasBrowser,
+  type Page,
+  PageStage,
+} from './stage.ts';
+
+const WAIT = { withinMs: 60_000 };
+const MARKUP = '<img src=x onerror=alert(1)>';
+/** A run may write 10 MiB. */
+const LONG_LOG = `head -c 11000000 /dev/zero | tr '\\0' x | fold -w 99; echo`;
+
+describe.skipIf(!hasBrowser())('a run', () => {
+  let stage: PageStage;
+  let page: Page;
+  beforeAll(async () => {
+    stage = await PageStage.open({
+      handlers: {
+        ok: ({ log }) => log.info('all is well'),
+        fail: ({ payload, log }) => {
+          log.error(String(payload.text));
+          throw new Error(String(payload.text));
+        },
+        hold: ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', resolve)),
+      },
+    });
+    await stage.admin.namespaces.create({ name: 'other' });
+    page = await stage.signedIn('ada', [{ namespace: '*', role: 'admin' }], '/');
+  });
+  afterEach(() => stage.expectNothingWrong());
+  afterAll(() => stage.close());
+
+  /** The newest run of the job, once it has come so far. */
+  const runOf = (jobId: string, status: string) =>
+    eventually(async () => {
+      const [run] = await stage.admin.jobs.runs(jobId, { limit: 1 }).toArray({ max: 1 });
+      expect(run?.status).toBe(status);
+      return run!;
+    }, WAIT);
+  const make = async (job: object, status: string) => {
+    const { job_id: jobId } = await stage.admin.jobs.create(job as never);
+    return runOf(jobId, status);
+  };
+
+  test('behind the limit of its job names the limit and who holds it', async () => {
+    const holder = await make({ name: 'one at a time', handler: 'hold', max_concurrency: 1 }, 'RUNNING');
+    const { run_id: runId } = await stage.admin.jobs.runNow(holder.job_id);
+    await page.goto(`/runs/${runId}`);
+    await page.getByText(/may have 1 run at a time/).waitFor();
+    await page.getByText('What helps:').waitFor();
+    await page.getByText('Place in the line: 1').waitFor();
+    await expectAccessibleInBothSchemes(page);
+    await page.getByRole('list', { name: 'Runs that hold it' }).getByRole('link', { name: /^run/ }).click();
+    await page.waitForURL(`**/runs/${holder.run_id}`);
+    await page.getByText('running').first().waitFor();
+
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Cancel the run' }).click();
+    await page.locator('[data-state="CANCELLED"]').first().waitFor();
+    await runOf(holder.job_id, 'RUNNING');
+  });
+
+  test('for a handler that nobody offers names it and what to do, and so does its job', async () => {
+    const run = await make({ name: 'pictures', handler: 'resize' }, 'QUEUED');
+    await page.goto(`/runs/${run.run_id}`);
+    await page.getByText('No worker offers the handler `resize`.').waitFor();
+    await page.getByText('What helps:').waitFor();
+  });
+
+  test('is run again once by a double click, and [ and ] lead from one to the other', async () => {
+    const run = await make({ name: 'twice', handler: 'ok' }, 'SUCCESS');
+    await page.goto(`/runs/${run.run_id}`);
+    await page.getByRole('button', { name: 'Run again', exact: true }).dblclick();
+    await page.waitForURL((url) => !url.pathname.endsWith(run.run_id));
+    const again = await runOf(run.job_id, 'SUCCESS');
+    expect(await stage.admin.jobs.runs(run.job_id).toArray()).toHaveLength(2);
+    await page.waitForURL(`**/runs/${again.run_id}`);
+    await page
+      .getByRole('button', { name: 'Earlier run of this job' })
+      .and(page.locator(':enabled'))
+      .waitFor();
+    await page.keyboard.press('[');
+    await page.waitForURL(`**/runs/${run.run_id}`);
+    await page.getByRole('button', { name: 'Later run of this job' }).and(page.locator(':enabled')).waitFor();
+    await page.keyboard.press(']');
+    await page.waitForURL(`**/runs/${again.run_id}`);
+  });
+
+  test('whose name, log and error are markup shows them as text', async () => {
+    const job = { name: MARKUP, handler: 'fail', payload: { text: MARKUP }, max_retries: 0 };
+    const run = await make(job, 'FAILED');
+    await page.goto(`/runs/${run.run_id}`);
+    await page.getByRole('heading', { name: MARKUP }).waitFor();
+    await page.getByRole('region', { name: 'Why it failed' }).getByText(MARKUP).waitFor();
+    await page.getByRole('log').getByText(MARKUP).first().waitFor();
+    await expectAccessibleInBothSchemes(page);
+    for (const path of ['/', '/runs', '/dead']) {
+      await page.goto(path);
+      await page.getByText(MARKUP).first().waitFor();
+    }
+    expect(await page.locator('img').count()).toBe(0);
+  });
+
+  test('that writes as much as it may is opened at its end, and text is found in it', async () => {
+    const script = `echo begin; ${LONG_LOG}`;
+    const run = await make(
+      { name: 'talks', handler: 'script', payload: { interpreter: 'bash', script } },
+      'SUCCESS',
+    );
+    await page.goto(`/runs/${run.run_id}`);
+    await page.getByText('complete', { exact: true }).waitFor();
+    const log = page.getByRole('log');
+    expect(await log.evaluate((at) => at.scrollHeight - at.scrollTop - at.clientHeight)).toBeLessThan(60);
+    await log.evaluate((element) => element.scrollTo({ top: 0 }));
+    await log.getByText('begin', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'To the end' }).click();
+    await log.getByText('begin', { exact: true }).waitFor({ state: 'detached' });
+    await page.getByLabel('Find in the log').fill('begin');
+    await log.getByText('begin', { exact: true }).waitFor();
+    await log.getByText('xxxxx').first().waitFor({ state: 'detached' });
+    expect(new URL(page.url()).searchParams.get('q')).toBe('begin');
+  });
+
+  test('that is a script shows its lines as they are written, and that it was cancelled', async () => {
+    const script = 'for i in $(seq 1 2000); do echo "line $i"; sleep 0.1; done';
+    const run = await make(
+      { name: 'slow', handler: 'script', payload: { interpreter: 'bash', script } },
+      'RUNNING',
+    );
+    await page.goto(`/runs/${run.run_id}`);
+    await page.getByRole('log').getByText('line 1', { exact: true }).waitFor();
+    await page.getByRole('log').getByText('line 12', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Enter');
+    await page.locator('[data-state="CANCELLED"]').first().waitFor();
+    await page.getByRole('button', { name: 'Run again', exact: true }).waitFor();
+  });
+
+  test('tells that it cannot be read', async () => {
+    const run = await make({ name: 'unread', handler: 'ok' }, 'SUCCESS');
+    await page.goto('about:blank');
+    const mend = await breakAnswers(page, new RegExp(`/api/runs/${run.run_id}`));
+    await page.goto(`/runs/${run.run_id}`);
+    await page.getByText('The database does not answer.').first().waitFor();
+    await mend();
+    await page.getByRole('button', { name: 'Try again' }).first().click();
+    await page.getByRole('heading', { name: 'unread' }).waitFor();
+    stage.forgiveFailedAnswers();
+  });
+
+  test('can only be looked at by viewers, and not at all in other namespaces', async () => {
+    const [mine, others] = await Promise.all([
+      make({ name: 'of default', handler: 'ok' }, 'SUCCESS'),
+      make({ name: 'of other', namespace: 'other', handler: 'ok' }, 'SUCCESS'),
+    ]);
+    const grants = [{ namespace: 'default', role: 'viewer' }];
+    const viewer = await stage.signedIn('vic', grants, `/runs/${mine.run_id}`);
+    const again = viewer.getByRole('button', { name: 'Run again', exact: true });
+    await again.waitFor();
+    expect(await again.getAttribute('aria-disabled')).toBe('true');
+    await again.focus();
+    await viewer.keyboard.press('Shift+Tab');
+    await viewer.keyboard.press('Tab');
+    await viewer.getByRole('tooltip').getByText('Needs the role operator in default').waitFor();
+    await viewer.goto(`/runs/${others.run_id}`);
+    await viewer.getByRole('alert').getByText(`There is no run ${others.run_id}.`).waitFor();
+    expect(await viewer.getByText('of other').count()).toBe(0);
+    const statuses = await viewer.evaluate(
+      async ([own, foreign]) => {
+        const { csrf_token: token } = (await (await fetch('/api/session')).json()) as { csrf_token: string };
+        const ask = async (method: string, path: string) =>
+          (await fetch(`/api${path}`, { method, headers: { 'x-csrf-token': token } })).status;
+        return [
+          await ask('POST', `/runs/${own}/rerun`),
+          await ask('GET', `/runs/${foreign}`),
+          await ask('GET', `/runs/${foreign}/logs`),
+          await ask('GET', `/runs/${foreign}/why`),
+        ];
+      },
+      [mine.run_id, others.run_id],
+    );
+    expect(statuses).toEqual([403, 404, 404, 404]);
+    await viewer.context().close();
+  });
+
+  test('fits a narrow screen', async () => {
+    const run = await make({ name: 'narrow', handler: 'ok' }, 'SUCCESS');
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.goto(`/runs/${run.run_id}`);
+    await page.getByRole('heading', { name: 'narrow' }).waitFor();
+    await expectFits(page);
+  });
+});

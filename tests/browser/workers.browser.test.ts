@@ -1,0 +1,92 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { fixedPort } from '../support/processes.ts';
+import { endServers, launchServer } from '../support/start-server-process.ts';
+import { makeTestFolder } from '../support/test-folder.ts';
+import {
+  breakAnswers,
+  expectAccessibleInBothSchemes,
+  expectFits,
+  hasBrowser,
+  type Page,
+  PageStage,
+} from './stage.ts';
+
+describe.skipIf(!hasBrowser())('workers', () => {
+  let stage: PageStage;
+  let page: Page;
+  beforeAll(async () => {
+    stage = await PageStage.open({
+      handlers: { ok: () => 'done' },
+    });
+    page = await stage.signedIn('ada', [{ namespace: '*', role: 'admin' }], '/workers');
+  });
+  afterEach(() => stage.expectNothingWrong());
+  afterAll(async () => {
+    await endServers();
+    await stage.close();
+  });
+
+  const rows = (on = page) => on.getByRole('table', { name: 'Workers' }).locator('[data-id]');
+
+  test('are listed with what they offer, and lead to what they ran', async () => {
+    await rows().first().getByText('ok', { exact: true }).waitFor();
+    await expectAccessibleInBothSchemes(page);
+    await stage.admin.jobs.create({ name: 'ran there', handler: 'ok' });
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'ran there' }).waitFor();
+    await expectAccessibleInBothSchemes(page);
+    await page.goBack();
+  });
+
+  test('are drained after a question, and take runs again', async () => {
+    await rows().first().getByRole('button', { name: 'Drain' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Drain' }).click();
+    await rows().first().getByText('draining').waitFor();
+    await rows().first().getByRole('button', { name: 'Undrain' }).click();
+    await rows().first().getByText('alive').waitFor();
+  });
+
+  test('that match no filter are none, with a way back', async () => {
+    await page.keyboard.press('/');
+    await page.keyboard.type('rack:7');
+    await page.getByRole('heading', { name: 'No worker' }).waitFor();
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await rows().first().waitFor();
+  });
+
+  test('that were killed are shown as lost', async () => {
+    const flags = ['--database-url', stage.databaseUrl];
+    const other = launchServer({ name: 'other', folder: makeTestFolder(), port: await fixedPort(), flags });
+    await other.ready();
+    // New rows wait while the pointer is over the list.
+    await page.getByRole('heading', { name: 'Workers' }).hover();
+    await rows().nth(1).waitFor();
+    await other.kill();
+    await rows().getByText('lost').waitFor();
+    await expectAccessibleInBothSchemes(page);
+  });
+
+  test('tell that they cannot be read', async () => {
+    await page.goto('about:blank');
+    const mend = await breakAnswers(page, /\/api\/workers/);
+    await page.goto('/workers');
+    await page.getByText('The database does not answer.').first().waitFor();
+    await mend();
+    await page.getByRole('button', { name: 'Try again' }).last().click();
+    await rows().first().waitFor();
+    stage.forgiveFailedAnswers();
+  });
+
+  test('are not for people of one namespace to manage', async () => {
+    const grants = [{ namespace: 'default', role: 'operator' }];
+    const other = await stage.signedIn('olga', grants, '/workers', { width: 800 });
+    await other.getByRole('heading', { name: 'Workers' }).waitFor();
+    const drain = other.getByRole('button', { name: 'Drain' });
+    await drain.first().or(other.getByRole('alert').first()).first().waitFor();
+    if ((await drain.count()) > 0) expect(await drain.first().getAttribute('aria-disabled')).toBe('true');
+    await other.context().close();
+    await page.setViewportSize({ width: 360, height: 740 });
+    await expectFits(page);
+  });
+});
