@@ -33,7 +33,9 @@ async function follow(url: string): Promise<void> {
       // Refused, for instance because nobody is signed in any more: asked again a little later, while a tab is open.
       tell({ kind: 'lost' });
     }
-    if (ports.size > 0) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    // Given up because no tab was left: one that has come since, such as the next page of the same tab, waits for nothing.
+    if (ports.size > 0 && !current.signal.aborted)
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
   end = undefined;
 }
@@ -43,7 +45,9 @@ async function follow(url: string): Promise<void> {
   port.onmessage = ({ data }: MessageEvent<Asked>) => {
     if (data.kind === 'leave') {
       ports.delete(port);
-      if (ports.size === 0) end?.abort();
+      if (ports.size > 0) return;
+      isOpen = false;
+      end?.abort();
       return;
     }
     const isFirst = ports.size === 0 && end === undefined;

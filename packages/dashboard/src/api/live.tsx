@@ -34,7 +34,8 @@ export function LiveProvider({ children }: { children: ReactNode }) {
       return;
     }
     const refresh = createRefresher(queries);
-    let wasLost = false;
+    // From the start: what changed between the first answers and the open stream was told to nobody.
+    let wasLost = true;
     const stop = followLive((message) => {
       if (message.kind === 'update') refresh(message.update);
       // Whatever was missed while the stream was lost is read now.

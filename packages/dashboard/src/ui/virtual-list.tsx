@@ -92,6 +92,8 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: once, when there is something to scroll
   useLayoutEffect(() => {
     if (isShown && frame.current && place.before) frame.current.scrollTop = place.before.scrollTop;
+    // An empty list has no frame that the pointer could leave.
+    if (!isShown) hold({ pointer: false, scrolled: false });
   }, [isShown]);
   const asked = useRef(question);
   useEffect(() => {

@@ -96,8 +96,8 @@ export function KeysPart() {
 }
 
 const LASTS = [
-  { value: '7', label: '7 days' },
-  { value: '30', label: '30 days' },
+  { value: 'session', label: 'as long as this session' },
+  { value: '30', label: '30 days (needs your password)' },
   { value: '365', label: 'one year (needs your password)' },
   { value: 'never', label: 'does not expire (needs your password)' },
 ];
@@ -108,7 +108,7 @@ function NewKeyForm() {
   const mayWorkers = usePermission('workers.connect');
   const [kind, setKind] = useState<'program' | 'worker'>('program');
   const [name, setName] = useState('');
-  const [lasts, setLasts] = useState('30');
+  const [lasts, setLasts] = useState('session');
   const [grants, setGrants] = useState<Grant[]>([{ role: 'viewer', namespace: 'default' }]);
   const [handlers, setHandlers] = useState<string[]>(['http', 'script']);
   const [password, setPassword] = useState('');
@@ -117,7 +117,10 @@ function NewKeyForm() {
     const key: NewKey = {
       name,
       ...(lasts !== 'never' && {
-        expires_at: new Date(Date.now() + Number(lasts) * 86_400_000).toISOString(),
+        expires_at:
+          lasts === 'session'
+            ? caller?.expires_at
+            : new Date(Date.now() + Number(lasts) * 86_400_000).toISOString(),
       }),
       ...(kind === 'worker' ? { worker: { handlers } } : { grants }),
       ...(password !== '' && { current_password: password }),
@@ -169,12 +172,12 @@ function NewKeyForm() {
             data={LASTS}
             value={lasts}
             allowDeselect={false}
-            onChange={(value) => setLasts(value ?? '30')}
+            onChange={(value) => setLasts(value ?? 'session')}
           />
           {caller?.user_id !== null && (
             <PasswordInput
               label="Your password"
-              description="Needed for a key that lasts longer than 30 days, and for one that is not your own."
+              description="Needed for a key that outlasts this session, and for one that is not your own."
               autoComplete="current-password"
               value={password}
               onChange={({ currentTarget }) => setPassword(currentTarget.value)}
