@@ -64,7 +64,7 @@ describe.skipIf(!hasBrowser())('a run', () => {
     await runOf(holder.job_id, 'RUNNING');
   });
 
-  test('for a handler that nobody offers names it and what to do, and so does its job', async () => {
+  test('for a handler that nobody offers names it and what to do', async () => {
     const run = await make({ name: 'pictures', handler: 'resize' }, 'QUEUED');
     await page.goto(`/runs/${run.run_id}`);
     await page.getByText('No worker offers the handler `resize`.').waitFor();

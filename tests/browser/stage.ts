@@ -218,6 +218,9 @@ async function settled(page: Page): Promise<void> {
 export async function expectAccessible(page: Page): Promise<void> {
   const { violations } = await new AxeBuilder({ page }).analyze();
   expect(
-    violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.target.join(' ')).join(' | ')}`),
+    violations.map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes.map(({ target, any: [why] }) => `${target.join(' ')} (${why?.message})`).join(' | ')}`,
+    ),
   ).toEqual([]);
 }

@@ -55,7 +55,7 @@ describe.skipIf(!hasBrowser())('workers', () => {
     await rows().first().waitFor();
   });
 
-  test('that were killed are shown as lost', async () => {
+  test('of another server appear, and go when it was killed', async () => {
     const flags = ['--database-url', stage.databaseUrl];
     const other = launchServer({ name: 'other', folder: makeTestFolder(), port: await fixedPort(), flags });
     await other.ready();
@@ -63,8 +63,21 @@ describe.skipIf(!hasBrowser())('workers', () => {
     await page.getByRole('heading', { name: 'Workers' }).hover();
     await rows().nth(1).waitFor();
     await other.kill();
-    await rows().getByText('lost').waitFor();
+    await rows().nth(1).waitFor({ state: 'detached' });
+  });
+
+  test('that fell silent are shown as lost, and cannot be drained', async () => {
+    await page.route(/\/api\/workers/, async (route) => {
+      const answer = await route.fetch();
+      const workers = (await answer.json()) as object[];
+      await route.fulfill({ response: answer, json: workers.map((worker) => ({ ...worker, alive: false })) });
+    });
+    await rows().first().getByText('lost').waitFor();
+    expect(await rows().first().getByRole('button', { name: 'Drain' }).getAttribute('aria-disabled')).toBe(
+      'true',
+    );
     await expectAccessibleInBothSchemes(page);
+    await page.unrouteAll({ behavior: 'wait' });
   });
 
   test('tell that they cannot be read', async () => {
