@@ -36,10 +36,18 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     const refresh = createRefresher(queries);
     // From the start: what changed between the first answers and the open stream was told to nobody.
     let wasLost = true;
+    // A new stream tells of what comes after its first message: what happened before that is read once more then.
+    let isFirst = true;
+    const readAll = () => void queries.invalidateQueries({ predicate: isAboutRuns });
     const stop = followLive((message) => {
-      if (message.kind === 'update') refresh(message.update);
+      if (message.kind === 'update') {
+        if (isFirst) readAll();
+        isFirst = false;
+        refresh(message.update);
+      }
       // Whatever was missed while the stream was lost is read now.
-      if (message.kind === 'open' && wasLost) void queries.invalidateQueries({ predicate: isAboutRuns });
+      if (message.kind === 'open' && wasLost) readAll();
+      if (message.kind === 'open') isFirst = true;
       wasLost = message.kind === 'lost';
       setState({ state: wasLost ? 'lost' : 'open', asOf: Date.now() });
     });
