@@ -206,7 +206,7 @@ test('a script job that no worker could run is refused when it is made, with wha
   const make = (payload: object) =>
     run(['jobs', 'create', 'script', '--handler', 'script', '--payload', JSON.stringify(payload)]);
   expect(await make({ script: 'true', interpreter: 'fish' })).toMatchObject({
-    code: 1,
+    code: 2,
     stderr: expect.stringMatching(
       /nobody who runs scripts here has "fish"\. There is .*\bsh\b.*script\.interpreters/s,
     ),
