@@ -4,16 +4,7 @@ import type { NodeId, RunId } from '@carillon/domain';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LogBeginningGone, type LogKey, type LogStore } from './log-store.ts';
 
-export interface LogStoreTraits {
-  /** Writes go to their place in one file: an object store keeps them apart, and may take an earlier one late. */
-  readonly writesInPlace: boolean;
-}
-
-export function describeLogStore(
-  name: string,
-  make: () => Promise<LogStore>,
-  { writesInPlace }: LogStoreTraits = { writesInPlace: true },
-): void {
+export function describeLogStore(name: string, make: () => Promise<LogStore>): void {
   describe(name, () => {
     let store: LogStore;
     beforeEach(async () => {
@@ -59,7 +50,7 @@ export function describeLogStore(
       expect(await store.segments(log)).toEqual([{ start: 0, bytes: 4 }]);
     });
 
-    it.runIf(writesInPlace).each(['log', 'result'] as const)(
+    it.each(['log', 'result'] as const)(
       'hazard 43: a %s that begins anew has nothing of the one that had its name',
       async (part) => {
         const log = newLog(part === 'log' ? {} : { part });
@@ -75,7 +66,7 @@ export function describeLogStore(
       },
     );
 
-    it.runIf(writesInPlace)('nothing is written after a beginning that was removed', async () => {
+    it('nothing is written after a beginning that was removed', async () => {
       const log = newLog();
       await write(log, { offset: 0 }, 'one\n');
       await store.dropSome({ beforeDay: '2030-02-01' });

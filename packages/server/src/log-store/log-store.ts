@@ -30,9 +30,9 @@ export interface LogStore {
   /** Writes are dear: collect so much, or for so long, before each. Left out: they are not. */
   readonly pace?: { readonly everyMs: number; readonly bytes: number };
   /**
-   * Bytes from this position on, after all before them in this segment. The same again changes nothing. In a store that writes in place, a
-   * write from the beginning of a log on leaves nothing of one that had its name (hazard 43), and one after a beginning that was removed
-   * fails with LogBeginningGone.
+   * Bytes from this position on, after all before them in this segment. The same again changes nothing. A write from the
+   * beginning of a log on leaves nothing of one that had its name (hazard 43), and one after a beginning that was removed fails with
+   * LogBeginningGone.
    */
   write(
     log: LogKey,

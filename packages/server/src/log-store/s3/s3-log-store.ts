@@ -4,7 +4,8 @@
  * arrives late harms nothing. Parts may overlap, with the same bytes: a small part is written again with what follows it, and removed
  * after that. A large result is the same below `<epoch>.result/`.
  */
-import type { LogKey, LogSegment, LogStore } from '../log-store.ts';
+import type { Clock } from '@carillon/foundation';
+import { dayOf, LogBeginningGone, type LogKey, type LogSegment, type LogStore } from '../log-store.ts';
 import { S3Bucket, type S3BucketOptions } from './s3-bucket.ts';
 
 export interface S3LogStoreOptions extends S3BucketOptions {
@@ -40,12 +41,14 @@ export class S3LogStore implements LogStore {
   readonly pace = { everyMs: PART_MS, bytes: PART_BYTES };
   readonly #bucket: S3Bucket;
   readonly #prefix: string;
+  readonly #clock: Clock;
   /** By log and segment, the one that was written last at the end. */
   readonly #lastParts = new Map<string, LastPart>();
 
   constructor(options: S3LogStoreOptions) {
     this.#bucket = new S3Bucket(options);
     this.#prefix = options.prefix;
+    this.#clock = options.clock;
   }
 
   async write(
@@ -54,6 +57,8 @@ export class S3LogStore implements LogStore {
     bytes: Uint8Array,
   ): Promise<void> {
     const name = this.#nameOf(log, segment);
+    if (segment === 0 && offset === 0) await this.#removeAll(log);
+    else await this.#checkBeginning(log, { segment, offset });
     const last = this.#lastParts.get(name);
     const before =
       last?.part.to === offset && last.bytes.length + bytes.length <= PART_BYTES ? last : undefined;
@@ -64,6 +69,24 @@ export class S3LogStore implements LogStore {
     this.#remember(name, { part, bytes: Buffer.from(all) });
     // One that stays is read no more: the longer one stands for it.
     if (before && before.part.to !== to) await this.#bucket.remove(before.part.key).catch(() => undefined);
+  }
+
+  /** A database that was restored may give the same attempt again, to the same server. */
+  async #removeAll(log: LogKey): Promise<void> {
+    const folder = this.#folderOf(log);
+    for (const name of this.#lastParts.keys()) if (name.startsWith(folder)) this.#lastParts.delete(name);
+    await this.#remove(await this.#bucket.keys(folder));
+  }
+
+  /** Retention removes no log of today, so that most writes need no list. */
+  async #checkBeginning(
+    log: LogKey,
+    { segment, offset }: { segment: number; offset: number },
+  ): Promise<void> {
+    if (offset === segment || log.day === dayOf(this.#clock.now())) return;
+    const parts = inOrder(segment, await this.#parts(this.#nameOf(log, segment)));
+    if ((parts.at(-1)?.to ?? segment) < offset)
+      throw new LogBeginningGone('the beginning of the log has been removed');
   }
 
   async dropSegment(log: LogKey, segment: number): Promise<void> {

@@ -132,9 +132,7 @@ describe('the judge of signatures', () => {
   });
 });
 
-describeLogStore('logs in an S3 store that verifies signatures', async () => new S3LogStore(options()), {
-  writesInPlace: false,
-});
+describeLogStore('logs in an S3 store that verifies signatures', async () => new S3LogStore(options()));
 
 describe('requests to a store that verifies signatures', () => {
   test('are accepted for writing, listing, reading by range and removing', async () => {
@@ -148,13 +146,10 @@ describe('requests to a store that verifies signatures', () => {
     await store.dropSegment(log, 0);
     const asked = front.verified.slice(before);
     expect(asked.map(({ method }) => method)).toEqual([
-      'PUT',
-      'PUT',
-      'DELETE',
-      'GET',
-      'GET',
-      'GET',
-      'DELETE',
+      ...['GET', 'PUT'],
+      ...['GET', 'PUT', 'DELETE'],
+      ...['GET', 'GET'],
+      ...['GET', 'DELETE'],
     ]);
     const ranges = asked.flatMap(({ headers }) => headers.filter(([name]) => name === 'range'));
     expect(ranges).toEqual([['range', 'bytes=2-5']]);
@@ -185,7 +180,7 @@ describe('requests to a store that verifies signatures', () => {
     try {
       const store = kept(new S3LogStore(options({ endpoint: session.endpoint, credentials: key })));
       await store.write(newLog(), START, Buffer.from('x'));
-      expect(session.verified).toHaveLength(1);
+      expect(session.verified.map(({ method }) => method)).toEqual(['GET', 'PUT']);
     } finally {
       await session.stop();
     }
