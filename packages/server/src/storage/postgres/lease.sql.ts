@@ -23,7 +23,7 @@ const IN_TIME = '(due.expires_at IS NULL OR due.expires_at >= $3::bigint)';
  *
  * The rows are gone through once, for the lease and the answer alike, so a run has the same position in every array. They are
  * answered as one row (a row per run would cost both sides more than the claim itself); no JSON text and no name of a
- * handler holds a line break. A lane that gave fewer than it might was read to its end: of that one the next instant is answered.
+ * handler holds a line break. What follows from another column, or is the same for all, is not answered for each. A lane that gave fewer than it might was read to its end: of that one the next instant is answered.
  */
 export const CLAIM_LANES = statement('claim_lanes')`
   WITH worker AS MATERIALIZED (
@@ -77,8 +77,8 @@ export const CLAIM_LANES = statement('claim_lanes')`
         THEN coalesce((SELECT j.namespace FROM jobs j WHERE j.job_id = t.job_id), '') ELSE '' END, E'\\n') AS namespaces,
       -- Only a run that was handed out before, or that a dead letter is redriven as, can have a checkpoint: for others none is looked up.
       array_agg(run_id) FILTER (WHERE epoch > 1 OR kind = 4) AS again,
-      -- One number where all are of one namespace.
-      CASE WHEN min(tenant >> 26) = max(tenant >> 26) THEN ARRAY[min(tenant >> 26)] ELSE array_agg(tenant >> 26) END AS namespace_keys
+      -- NULL where the lanes are of one namespace: whoever asks knows which.
+      array_agg(tenant >> 26) FILTER (WHERE (SELECT min(tenant >> 26) < max(tenant >> 26) FROM lane)) AS namespace_keys
     FROM (SELECT *, coalesce(timeout_ms, (SELECT j.timeout_ms FROM jobs j WHERE j.job_id = gone.job_id), 1) AS limit_ms FROM gone) t
   ), resumed AS MATERIALIZED (
     SELECT json_object_agg(c.run_id, c.data) AS checkpoints FROM unnest((SELECT again FROM taken)) AS t(run_id)
@@ -91,8 +91,9 @@ export const CLAIM_LANES = statement('claim_lanes')`
       CASE WHEN timeout_min < timeout_max THEN timeouts END
     FROM taken WHERE run_ids IS NOT NULL
   )
-  SELECT run_ids::text, job_ids::text, epochs::text, attempts::text, nominal_ats::text, timeouts::text, admitted::text, handlers,
-    payloads, due_ats::text, found::text, last_ats::text, last_ids::text, next_ats::text, namespaces, (SELECT checkpoints::text FROM resumed),
+  SELECT run_ids::text, CASE WHEN job_ids <> run_ids THEN job_ids::text END, epochs::text, attempts::text, nominal_ats::text,
+    CASE WHEN timeout_min < timeout_max THEN timeouts ELSE ARRAY[timeout_min] END::text, admitted::text, handlers, payloads,
+    CASE WHEN due_ats <> nominal_ats THEN due_ats::text END, found::text, last_ats::text, last_ids::text, next_ats::text, namespaces, (SELECT checkpoints::text FROM resumed),
     namespace_keys::text
   FROM taken CROSS JOIN scanned`;
 
