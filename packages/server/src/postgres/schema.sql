@@ -1,6 +1,13 @@
 -- The schema of a freshly migrated database, to read and to compare: a test fails when it differs from what the
 -- migrations make. Written by `node scripts/dump-schema.ts`; edit the migrations, not this file.
 
+CREATE TABLE admin_keys (
+  holder  uuid NOT NULL,
+  digest  text NOT NULL,
+  seen_at timestamp with time zone NOT NULL,
+  CONSTRAINT admin_keys_pkey PRIMARY KEY (holder)
+);
+
 CREATE TABLE admissions (
   job_id uuid NOT NULL,
   slot   integer NOT NULL,
@@ -438,6 +445,7 @@ CREATE TABLE sessions (
   address      text,
   user_agent   text,
   method       text NOT NULL DEFAULT 'password'::text,
+  admin_key    text,
   CONSTRAINT sessions_pkey PRIMARY KEY (session_id),
   CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id) ON DELETE CASCADE
 );
@@ -463,6 +471,7 @@ CREATE TABLE sign_in_addresses (
 CREATE TABLE sign_in_tickets (
   hash       text NOT NULL,
   expires_at timestamp with time zone NOT NULL,
+  admin_key  text NOT NULL,
   CONSTRAINT sign_in_tickets_pkey PRIMARY KEY (hash)
 );
 
