@@ -51,6 +51,15 @@ export class MemoryJobStore implements JobStore {
     return jobs.map((job) => this.#insertOne(job));
   }
 
+  async owners(jobIds: readonly JobId[]): Promise<ReadonlyMap<JobId, Pick<Job, 'namespace' | 'userId'>>> {
+    return new Map(
+      jobIds.flatMap((jobId) => {
+        const job = this.#state.jobs.get(jobId);
+        return job ? [[jobId, { namespace: job.namespace, userId: job.userId }] as const] : [];
+      }),
+    );
+  }
+
   async get(jobId: JobId): Promise<Job | undefined> {
     return shownJob(this.#state, this.#state.jobs.get(jobId));
   }
