@@ -69,6 +69,7 @@ type ClaimRow = readonly [
   checkpoints: string | null,
   /** One number, or one for each run; NULL without runs. */
   namespaceKeys: string | null,
+  isCut: boolean | null,
 ];
 
 type LaneRow = readonly [
@@ -140,7 +141,8 @@ export class PostgresLeaseStore implements LeaseStore {
     const scans = row![10] === null ? [] : laneScans(row!);
     const found = scans.reduce((sum, scan) => sum + scan.found, 0);
     // An edit moved a run between its finding and its deletion: the scans would pass over it, so none are returned.
-    return { leaseId, workerId, claimedAtMs: nowMs, runs, scans: found > runs.length ? [] : scans };
+    const shown = found > runs.length ? [] : scans;
+    return { leaseId, workerId, claimedAtMs: nowMs, runs, scans: shown, isCut: row![17] === true };
   }
 
   async settle(settlements: readonly Settlement[], nowMs: number): Promise<Settled> {
