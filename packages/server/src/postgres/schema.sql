@@ -191,6 +191,14 @@ CREATE TABLE failure_hours (
   CONSTRAINT failure_hours_pkey PRIMARY KEY (namespace, at, fingerprint)
 ) WITH (fillfactor=60);
 CREATE INDEX failure_hours_at ON failure_hours USING btree (at);
+CREATE INDEX failure_hours_job_id ON failure_hours USING btree (job_id);
+
+CREATE TABLE fingerprint_key (
+  only_row boolean NOT NULL DEFAULT true,
+  key      text NOT NULL,
+  CONSTRAINT fingerprint_key_pkey PRIMARY KEY (only_row),
+  CONSTRAINT fingerprint_key_only_row_check CHECK (only_row)
+);
 
 CREATE TABLE handler_offers (
   handler    text NOT NULL,

@@ -1,7 +1,7 @@
 /** Statements of the lease store: the hot path. */
 import { statement } from '../../postgres/database.ts';
-import { timestampOf } from './fragments.sql.ts';
 import { CLAIM_CHECKPOINT_BYTES_MAX } from '../lease-store.ts';
+import { timestampOf } from './fragments.sql.ts';
 import { FIRST_EPOCH } from './generation.sql.ts';
 import { inLane, lanes } from './lane.sql.ts';
 

@@ -37,6 +37,7 @@ import { recordAudit } from './postgres-audit-store.ts';
 import { readUpcoming } from './read-upcoming.ts';
 import { LOCK_RUN, MARK_REDRIVEN, RUN_IS_KNOWN } from './run.sql.ts';
 import { readAll, readFirst } from './selection.ts';
+import { FORGET_FAILURES } from './stats.sql.ts';
 
 type PlanRow = readonly [nominalAtMs: number | null, lastNominalMs: number | null];
 
@@ -157,6 +158,7 @@ export class PostgresJobStore implements JobStore {
       const living = await session.query(sql.LIVE_OF_JOB, [jobId]);
       if (living.length > 0) throw new RollBack(false);
       if ((await session.query(sql.DELETE_JOB, [jobId])).length === 0) return false;
+      await session.query(FORGET_FAILURES, [jobId]);
       await recordAudit(session, [audit]);
       return true;
     });
