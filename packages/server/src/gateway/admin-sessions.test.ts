@@ -31,7 +31,7 @@ describe('the admin key', () => {
       ...{ user: null, csrf_token: expect.any(String) },
       expires_at: '2030-01-02T00:00:00.000Z',
     });
-    expect(String(headers['set-cookie'])).toMatch(/; HttpOnly; SameSite=Lax; Max-Age=43200$/);
+    expect(String(headers['set-cookie'])).toMatch(/; HttpOnly; SameSite=Strict; Max-Age=43200$/);
     const who = await fixture.askAs({ cookie: browser.cookie }, 'GET', me);
     expect(who.body).toMatchObject({
       ...{ kind: 'key', id: 'admin', name: 'admin key', user_id: null },
