@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { type BootId, type NodeId, parseGroupGrant, SERVER } from '@carillon/domain';
 import { type Log, systemClock, systemRandom } from '@carillon/foundation';
 import type { Handler, HandlerPlugin } from '@carillon/worker';
-import { adminKeyDigest } from './accounts/admin-key.ts';
 import { redactAlso } from './audit/audit-log.ts';
 import { composeEngine, ENGINE_DEFAULTS } from './compose.ts';
 import type { Config } from './config/config-schema.ts';
@@ -159,7 +158,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       signals,
       counters,
       sessionTimes: sessionTimes(config),
-      ...(!gatewayShare(config.roles).healthOnly && { adminKey: adminKeyDigest(adminKey) }),
+      ...(!gatewayShare(config.roles).healthOnly && { adminKey }),
       seal,
       logs,
       peerLogs: (other) => peerLogs.of(other),

@@ -282,11 +282,8 @@ export class MemoryAccountStore implements AccountStore {
     return this.#removeKeys(({ expiresAtMs }) => expiresAtMs !== undefined && expiresAtMs < beforeMs).length;
   }
 
-  async useAdminKey(
-    key: { holder: string; digest: SecretHash },
-    at: { nowMs: number; unusedSinceMs: number },
-  ): Promise<void> {
-    this.#sessions.useAdminKey(key, at);
+  async useAdminKey(...given: Parameters<AccountStore['useAdminKey']>): Promise<void> {
+    this.#sessions.useAdminKey(...given);
   }
 
   async addTicket(ticket: NewTicket, nowMs: number): Promise<void> {
