@@ -72,6 +72,7 @@ type ClaimRow = readonly [
   checkpoints: string | null,
   /** NULL: all lanes that were asked for are of one namespace. */
   namespaceKeys: string | null,
+  isCut: boolean | null,
 ];
 
 type LaneRow = readonly [
@@ -143,7 +144,8 @@ export class PostgresLeaseStore implements LeaseStore {
     const scans = row![10] === null ? [] : laneScans(row!);
     const found = scans.reduce((sum, scan) => sum + scan.found, 0);
     // An edit moved a run between its finding and its deletion: the scans would pass over it, so none are returned.
-    return { leaseId, workerId, claimedAtMs: nowMs, runs, scans: found > runs.length ? [] : scans };
+    const shown = found > runs.length ? [] : scans;
+    return { leaseId, workerId, claimedAtMs: nowMs, runs, scans: shown, isCut: row![17] === true };
   }
 
   async settle(settlements: readonly Settlement[], nowMs: number): Promise<Settled> {
