@@ -1,6 +1,6 @@
 /**
- * A folder for temporary files in memory, for the length of a test run. Test databases make and remove hundreds of thousands of small
- * files: on some disks that took half of the CPU time of their tests. Where memory is short, or nothing can be executed there (as in
+ * A folder in memory for the databases of a test run, for as long as it takes. They make and remove hundreds of thousands of small
+ * files: on some disks that took a third of the CPU time of their tests. Where memory is short, or nothing can be executed there (as in
  * many containers), there is none, and the usual folder does.
  */
 import { execFile } from 'node:child_process';
@@ -25,7 +25,7 @@ const FREE_MEMORY_MIN = 2 * BYTES_MIN;
 export async function makeScratchFolder(): Promise<ScratchFolder | undefined> {
   await removeLeftovers();
   if (!(await hasRoom())) return undefined;
-  // Short: paths of sockets in it must fit into 107 bytes.
+  // Short: paths of sockets in it must fit into 104 bytes.
   const path = await mkdtemp(join(MEMORY, `${PREFIX}${process.pid}-`)).catch(() => undefined);
   if (path === undefined) return undefined;
   const remove = () => rm(path, { recursive: true, force: true });
@@ -39,7 +39,7 @@ async function hasRoom(): Promise<boolean> {
   return found !== undefined && found.bavail * found.bsize >= BYTES_MIN && freemem() >= FREE_MEMORY_MIN;
 }
 
-/** Tests start programs that they put there. */
+/** Programs of PostgreSQL are copied there where its user cannot read the checkout. */
 async function canExecute(path: string): Promise<boolean> {
   // As /tmp: databases run as another user.
   await chmod(path, 0o1777);
@@ -55,7 +55,7 @@ async function canExecute(path: string): Promise<boolean> {
   }
 }
 
-/** Of runs that were killed, and of those that failed and left what tells why. */
+/** Of runs that were killed. */
 async function removeLeftovers(): Promise<void> {
   for (const name of await readdir(MEMORY).catch(() => [])) {
     const [, pid] = /^carillon-(\d+)-\w{6}$/.exec(name) ?? [];
