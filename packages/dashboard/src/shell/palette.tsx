@@ -5,8 +5,10 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { carillon } from '../api/carillon.ts';
+import { useKeepPreferences } from '../api/kept-preferences.ts';
 import { may, useCaller } from '../api/session.ts';
 import { setPreferences, usePreferences } from '../ui/preferences.tsx';
+import { useViews } from '../views/use-views.ts';
 import classes from './palette.module.css';
 
 const TYPED_MS = 120;
@@ -128,6 +130,8 @@ function useFixedEntries(): readonly Entry[] {
   const navigate = useNavigate();
   const caller = useCaller();
   const { live } = usePreferences();
+  const keep = useKeepPreferences();
+  const { views } = useViews();
   const screen = (title: string, to: string, key: string): Entry => ({
     ...{ key: to, title, detail: `screen · ${key}`, go: () => navigate({ to } as never) },
   });
@@ -141,6 +145,12 @@ function useFixedEntries(): readonly Entry[] {
       detail: 'runs',
       go: () => navigate({ to: '/runs', search: { status: 'FAILED,TIMED_OUT', since: '1h' } }),
     },
+    ...views.map(
+      ({ view_id: id, screen: list, name, query }): Entry => ({
+        ...{ key: id, title: name, detail: `view · ${list}` },
+        go: () => navigate({ to: `/${list}`, search: query } as never),
+      }),
+    ),
     screen('Dead letters', '/dead', 'g d'),
     screen('Workers', '/workers', 'g w'),
     screen('Settings', '/settings/me', 'g s'),
@@ -154,12 +164,12 @@ function useFixedEntries(): readonly Entry[] {
       detail: 'action · p',
       go: () => setPreferences({ live: !live }),
     },
-    { key: 'utc', title: 'Show times in UTC', detail: 'action', go: () => setPreferences({ zone: 'UTC' }) },
+    { key: 'utc', title: 'Show times in UTC', detail: 'action', go: () => keep({ zone: 'UTC' }) },
     {
       key: 'local',
       title: 'Show times in the zone of this browser',
       detail: 'action',
-      go: () => setPreferences({ zone: 'local' }),
+      go: () => keep({ zone: 'local' }),
     },
   ];
 }
