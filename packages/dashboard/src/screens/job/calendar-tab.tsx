@@ -176,7 +176,7 @@ function Day({ fires, count, zone }: { fires: readonly string[]; count: number; 
   return (
     <ul className={classes.times}>
       {/* Where there is no room for times. */}
-      <li className={classes.number}>{count.toLocaleString('en')} ×</li>
+      <li className={classes.number}>{`${count.toLocaleString('en')}×`}</li>
       {shown.map((at) => (
         <li key={at} className={classes.time}>
           {clockTime(new Date(at), zone, { seconds })}
