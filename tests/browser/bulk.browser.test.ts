@@ -69,7 +69,7 @@ describe.skipIf(!hasBrowser())('many at once', () => {
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
     await dialog.getByLabel('Type 2000 to confirm').fill('2000');
     await dialog.getByRole('button', { name: 'Pause 2000' }).click();
-    await page.getByText('2000 paused.').waitFor();
+    await page.getByText('2000 paused.', { exact: true }).waitFor();
     expect(await countPaused()).toBe(HERD);
     await page.context().close();
   });
@@ -109,7 +109,7 @@ describe.skipIf(!hasBrowser())('many at once', () => {
     await expectAccessible(page);
     await dialog.getByLabel(`Type ${FAILURES} to confirm`).fill(String(FAILURES));
     await dialog.getByRole('button', { name: `Run again ${FAILURES}` }).click();
-    await page.getByText(`${FAILURES} run again.`).waitFor();
+    await page.getByText(`${FAILURES} run again.`, { exact: true }).waitFor();
     await failed(2 * FAILURES);
 
     await stage.admin.jobs.createMany(

@@ -104,7 +104,7 @@ describe.skipIf(!hasBrowser())('what people keep', () => {
     );
     await page.getByText('Dark', { exact: true }).click();
     expect((await kept).status()).toBe(200);
-    await page.getByLabel('Times are shown in').fill('Tokyo');
+    await page.getByRole('combobox', { name: 'Times are shown in' }).fill('Tokyo');
     await page.getByRole('option', { name: 'Asia/Tokyo' }).click();
     const next = await stage.signedIn('ada', ADMIN, '/jobs?text=kept');
     await next.locator('html[data-mantine-color-scheme="dark"]').waitFor({ state: 'attached' });
@@ -121,6 +121,7 @@ describe.skipIf(!hasBrowser())('what people keep', () => {
       grants: EDITOR as never,
     });
     const page = await stage.signedIn('ada', ADMIN, '/jobs/new');
+    await page.getByRole('heading', { name: 'New job' }).waitFor();
     await page.getByLabel('Name', { exact: false }).first().fill('owned');
     await page.getByLabel('Address').fill('https://example.org/report');
     await page.getByRole('combobox', { name: 'Owner' }).fill('gra');

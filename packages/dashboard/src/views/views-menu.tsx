@@ -1,5 +1,5 @@
 /** Beside the filters of a list: the views of it that somebody has saved, and saving what is shown now as one. */
-import { Button, Menu, Tooltip } from '@mantine/core';
+import { Box, Button, Menu, Tooltip } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ManageViews } from './manage-views.tsx';
@@ -23,30 +23,33 @@ export function ViewsMenu({ screen, search }: ViewsMenuProps) {
   return (
     <>
       {mine.length > 0 && (
-        <Menu position="bottom-start" withinPortal>
-          <Menu.Target>
-            <Button size="compact-sm" variant={shown ? 'light' : 'default'} maw={220}>
-              {shown ? `View: ${shown.name}` : 'Views'}
-            </Button>
-          </Menu.Target>
-          <Menu.Dropdown mah="60vh" style={{ overflow: 'auto' }}>
-            {mine.map((view) => (
-              <Menu.Item
-                key={view.view_id}
-                aria-current={view === shown || undefined}
-                fw={view === shown ? 600 : undefined}
-                maw={320}
-                className="ellipsis"
-                // A view of all namespaces is one of the namespace that is chosen.
-                onClick={() => void navigate({ to: '.', search: { ns: query.ns, ...view.query } } as never)}
-              >
-                {view.name}
-              </Menu.Item>
-            ))}
-            <Menu.Divider />
-            <Menu.Item onClick={() => setOpen('manage')}>Rename or delete …</Menu.Item>
-          </Menu.Dropdown>
-        </Menu>
+        <Box pos="relative">
+          {/* Within the page, so that it belongs to its landmark. */}
+          <Menu position="bottom-start" withinPortal={false} withInitialFocusPlaceholder={false}>
+            <Menu.Target>
+              <Button size="compact-sm" variant={shown ? 'light' : 'default'} maw={220} fullWidth>
+                {shown ? `View: ${shown.name}` : 'Views'}
+              </Button>
+            </Menu.Target>
+            <Menu.Dropdown mah="60vh" style={{ overflow: 'auto' }}>
+              {mine.map((view) => (
+                <Menu.Item
+                  key={view.view_id}
+                  aria-current={view === shown || undefined}
+                  fw={view === shown ? 600 : undefined}
+                  maw={320}
+                  className="ellipsis"
+                  // A view of all namespaces is one of the namespace that is chosen.
+                  onClick={() => void navigate({ to: '.', search: { ns: query.ns, ...view.query } } as never)}
+                >
+                  {view.name}
+                </Menu.Item>
+              ))}
+              <Menu.Divider />
+              <Menu.Item onClick={() => setOpen('manage')}>Rename or delete …</Menu.Item>
+            </Menu.Dropdown>
+          </Menu>
+        </Box>
       )}
       {canSave && (
         <Tooltip
