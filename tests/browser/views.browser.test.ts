@@ -39,8 +39,9 @@ describe.skipIf(!hasBrowser())('what people keep', () => {
     await elsewhere.context().close();
 
     await page.goto('/');
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await page.keyboard.press('Control+k');
-    await page.keyboard.type('what is k');
+    await page.getByRole('combobox', { name: 'Find jobs' }).fill('what is k');
     await page.getByRole('option', { name: 'What is kept' }).click();
     await page.waitForURL(/\/jobs\?text=kept/);
 
@@ -99,17 +100,19 @@ describe.skipIf(!hasBrowser())('what people keep', () => {
   test('zone and colours that were chosen in one browser are there in the next', async () => {
     const page = await stage.signedIn('ada', ADMIN, '/jobs');
     await page.getByRole('button', { name: 'ada' }).click();
-    const kept = page.waitForResponse(
-      (answer) => answer.url().endsWith('/api/me/preferences') && answer.request().method() === 'PUT',
-    );
-    await page.getByText('Dark', { exact: true }).click();
-    expect((await kept).status()).toBe(200);
+    const kept = () =>
+      page.waitForResponse(
+        (answer) => answer.url().endsWith('/api/me/preferences') && answer.request().method() === 'PUT',
+      );
+    const [dark] = await Promise.all([kept(), page.getByText('Dark', { exact: true }).click()]);
+    expect(dark.status()).toBe(200);
     await page.getByRole('combobox', { name: 'Times are shown in' }).fill('Tokyo');
-    await page.getByRole('option', { name: 'Asia/Tokyo' }).click();
+    const [zone] = await Promise.all([kept(), page.getByRole('option', { name: 'Asia/Tokyo' }).click()]);
+    expect(zone.status()).toBe(200);
     const next = await stage.signedIn('ada', ADMIN, '/jobs?text=kept');
     await next.locator('html[data-mantine-color-scheme="dark"]').waitFor({ state: 'attached' });
     await next.getByRole('button', { name: 'ada' }).click();
-    await next.locator('input[value="Asia/Tokyo"]').waitFor();
+    await next.locator('input[role=combobox][value="Asia/Tokyo"]').waitFor();
     await page.context().close();
     await next.context().close();
   });
@@ -133,7 +136,7 @@ describe.skipIf(!hasBrowser())('what people keep', () => {
     expect(job).toMatchObject({ user_id: grace?.user_id });
     await page.goto(`/jobs?user=${grace?.user_id}`);
     await page.getByRole('row', { name: /owned/ }).getByText('grace').waitFor();
-    await page.locator('input[value="grace"]').waitFor();
+    await page.locator('input[role=combobox][value="grace"]').waitFor();
     expect(await page.getByText(grace!.user_id).count()).toBe(0);
     await page.context().close();
   });
