@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -24,6 +24,8 @@ describe.skipIf(!hasBrowser())('a run', () => {
   let goOn: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'carillon-log-'));
+    // Scripts may run as another user.
+    await chmod(folder, 0o755);
     goOn = join(folder, 'go-on');
     stage = await PageStage.open({
       handlers: {

@@ -89,7 +89,8 @@ export function ChoicesFilter({ label, value, options, onChange, width = 220 }: 
   return (
     <MultiSelect
       size="xs"
-      miw={width}
+      // It grows with what is chosen.
+      {...(value === undefined ? { w: width } : { miw: width })}
       maw={420}
       clearable
       aria-label={label}

@@ -28,7 +28,7 @@ export function ViewsMenu({ screen, search }: ViewsMenuProps) {
           <Menu position="bottom-start" withinPortal={false} withInitialFocusPlaceholder={false}>
             <Menu.Target>
               <Button size="compact-sm" variant={shown ? 'light' : 'default'} maw={220} fullWidth>
-                {shown ? `View: ${shown.name}` : 'Views'}
+                <span className="ellipsis">{shown ? `View: ${shown.name}` : 'Views'}</span>
               </Button>
             </Menu.Target>
             <Menu.Dropdown mah="60vh" style={{ overflow: 'auto' }}>
