@@ -15,6 +15,8 @@ import {
 const WAIT = { withinMs: 60_000 };
 /** A script waits for a file. */
 const UNTIL_TOLD = 'until [ -e "$1" ]; do sleep 0.1; done';
+/** A limit only ends a hang: 100 MB take a while. */
+const LONG_MS = 500_000;
 const MARKUP = '<img src=x onerror=alert(1)>';
 
 describe.skipIf(!hasBrowser())('a run', () => {
@@ -127,11 +129,13 @@ describe.skipIf(!hasBrowser())('a run', () => {
     await page.goto(`/runs/${run.run_id}`);
     const log = page.getByRole('log');
     // The end, while it still runs: it follows what is written.
-    await log.getByText('written', { exact: true }).waitFor();
+    await log.getByText('written', { exact: true }).waitFor({ timeout: LONG_MS });
     await page.getByText('following', { exact: true }).waitFor();
     await writeFile(goOn, '');
     await log.getByText('done', { exact: true }).waitFor();
     await page.getByText('complete', { exact: true }).waitFor();
+    // A page that reads more slowly than the run writes is sent away, and goes on where it was.
+    stage.forgiveFailedAnswers();
     expect(await log.evaluate((at) => at.scrollHeight - at.scrollTop - at.clientHeight)).toBeLessThan(60);
 
     const download = page.waitForEvent('download');

@@ -7,6 +7,7 @@ import { useEffect, useState } from 'react';
 import { carillon } from '../api/carillon.ts';
 import { useKeepPreferences } from '../api/kept-preferences.ts';
 import { may, useCaller } from '../api/session.ts';
+import { PARTS } from '../screens/settings/parts.ts';
 import { setPreferences, usePreferences } from '../ui/preferences.tsx';
 import { useViews } from '../views/use-views.ts';
 import classes from './palette.module.css';
@@ -126,6 +127,23 @@ function Finder({ onClose }: { onClose: () => void }) {
   );
 }
 
+const SCHEMES = [
+  ['dark', 'Dark colours'],
+  ['light', 'Light colours'],
+  ['auto', 'Colours of the system'],
+] as const;
+
+/** What the screen below offers at its top, such as Pause of a job, as far as it is allowed. */
+function pageActions(): readonly Entry[] {
+  const buttons = document.querySelectorAll<HTMLElement>('[data-page-actions] :is(button, a)');
+  return [...buttons]
+    .filter((button) => button.ariaDisabled !== 'true')
+    .map((button) => {
+      const title = button.textContent ?? '';
+      return { key: `here ${title}`, title, detail: 'action · here', go: () => button.click() };
+    });
+}
+
 function useFixedEntries(): readonly Entry[] {
   const navigate = useNavigate();
   const caller = useCaller();
@@ -155,9 +173,15 @@ function useFixedEntries(): readonly Entry[] {
     screen('Workers', '/workers', 'g w'),
     screen('Settings', '/settings/me', 'g s'),
     ...(may(caller, 'jobs.create') ? [screen('New job', '/jobs/new', 'action')] : []),
-    ...(may(caller, 'users.manage') ? [screen('Users', '/settings/users', 'settings')] : []),
-    screen('Keys', '/settings/keys', 'settings'),
-    ...(may(caller, 'audit.read') ? [screen('Audit log', '/settings/audit', 'settings')] : []),
+    ...PARTS.filter(({ action }) => action === undefined || may(caller, action)).map(({ name, label }) =>
+      screen(label, `/settings/${name}`, 'settings'),
+    ),
+    ...(may(caller, 'users.manage') ? [screen('Invite somebody', '/settings/users', 'action')] : []),
+    ...(may(caller, 'jobs.run') ? [screen('Redrive dead letters', '/dead', 'action')] : []),
+    ...pageActions(),
+    ...SCHEMES.map(([scheme, title]) => ({
+      ...{ key: scheme, title, detail: 'action', go: () => keep({ scheme }) },
+    })),
     {
       key: 'live',
       title: live ? 'Pause live updates' : 'Go on with live updates',
