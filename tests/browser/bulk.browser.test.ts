@@ -121,7 +121,7 @@ describe.skipIf(!hasBrowser())('many at once', () => {
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
     await dialog.getByRole('heading', { name: 'Cancel 15 runs' }).waitFor();
     await dialog.getByRole('button', { name: 'Cancel 15' }).click();
-    await page.getByText('15 cancelled or asked to stop.').waitFor();
+    await page.getByText('15 cancelled or asked to stop.', { exact: true }).waitFor();
     await page.getByRole('heading', { name: 'No run matches' }).waitFor();
     await page.context().close();
   });

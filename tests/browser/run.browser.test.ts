@@ -143,7 +143,7 @@ describe.skipIf(!hasBrowser())('a run', () => {
     const file = await download;
     expect(file.suggestedFilename()).toBe(`run-${run.run_id}.log`);
     const saved = await readFile(await file.path(), 'utf8');
-    expect(saved).toMatch(/^.*begin\n/);
+    expect(saved).toMatch(/^# attempt 1, .*\n.*begin\n/);
     expect(saved).toMatch(/written\n.*done\n/);
     expect(saved.length).toBeGreaterThan(9_000_000);
     await page.reload();

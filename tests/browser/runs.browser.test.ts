@@ -131,7 +131,7 @@ describe.skipIf(!hasBrowser())('the list of runs', () => {
     await dialog.getByRole('heading', { name: 'Run again 3 runs' }).waitFor();
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Run again 3' }).click();
-    await page.getByText('3 run again.').waitFor();
+    await page.getByText('3 run again.', { exact: true }).waitFor();
     await ended(before + 3, 'FAILED');
 
     const { job_id: jobId } = await stage.admin.jobs.create({ name: 'endless', handler: 'hold' });
@@ -146,7 +146,7 @@ describe.skipIf(!hasBrowser())('the list of runs', () => {
     await dialog.getByRole('heading', { name: 'Cancel 1 run', exact: true }).waitFor();
     await dialog.getByText('1 have ended already').waitFor();
     await dialog.getByRole('button', { name: 'Cancel 1' }).click();
-    await page.getByText('1 cancelled or asked to stop.').waitFor();
+    await page.getByText('1 cancelled or asked to stop.', { exact: true }).waitFor();
     await eventually(async () => {
       const [run] = (await stage.admin.jobs.runs(jobId).toArray()) as ListedRun[];
       expect(run?.status).toBe('CANCELLED');
