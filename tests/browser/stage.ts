@@ -83,6 +83,10 @@ export class PageStage {
     return this.#server.url;
   }
 
+  get adminKey(): string {
+    return this.#server.key;
+  }
+
   /** With the admin key. */
   get admin(): Carillon {
     return new Carillon({ url: this.url, key: this.#server.key });

@@ -21,6 +21,7 @@ import { jobChanges } from './jobs/change-jobs.ts';
 import { jobCreation } from './jobs/create-jobs.ts';
 import { jobReading } from './jobs/read-jobs.ts';
 import type { OperationPorts } from './operation-ports.ts';
+import { ownSettingsOperations } from './own-settings.ts';
 import { runLogOperations } from './run-logs.ts';
 import { runOperations } from './runs.ts';
 import { scheduleOperations } from './schedules.ts';
@@ -55,6 +56,7 @@ export function createOperations(ports: OperationPorts) {
     ...handlerOperations(ports),
     ...statsOperations(ports),
     ...scheduleOperations(ports),
+    ...ownSettingsOperations(ports),
     ...accounts.operations,
     ...signingKeyOperations({
       ...{ store: storage.signingKeys, seal, clock, random },
