@@ -6,14 +6,16 @@ import { ADD_COUNTS, ADD_FAILURES } from '../../packages/server/src/storage/post
 import type { CountRow, RunTally } from '../../packages/server/src/storage/run-tally.ts';
 import { COUNTS } from '../../packages/server/src/storage/stats-store.ts';
 
-/** Of minutes only those that the server would still keep. */
+/** Of minutes only those that the server would still keep, if any of them are. */
 export async function addCounts(
   pool: Pick<pg.Pool, 'query'>,
   tally: RunTally,
-  { minutesFromMs }: { minutesFromMs: number },
+  { minutesFromMs, lastMs }: { minutesFromMs: number; lastMs: number },
 ): Promise<void> {
-  const minutes = tally.rows('minute').filter(({ atMs }) => atMs >= minutesFromMs);
-  await pool.query(ADD_COUNTS.minute.text, parametersOf(inOrder(minutes)));
+  if (lastMs >= minutesFromMs) {
+    const minutes = tally.rows('minute').filter(({ atMs }) => atMs >= minutesFromMs);
+    await pool.query(ADD_COUNTS.minute.text, parametersOf(inOrder(minutes)));
+  }
   await pool.query(ADD_COUNTS.hour.text, parametersOf(inOrder(tally.rows('hour'))));
   const failures = boundFailures(tally.failures(), new Map()).toSorted(
     (a, b) => a.atMs - b.atMs || compare(a.namespace, b.namespace) || compare(a.fingerprint, b.fingerprint),

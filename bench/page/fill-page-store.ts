@@ -156,7 +156,10 @@ async function insertRuns(pool: pg.Pool, plan: PlannedStore, [from, to]: readonl
       plainArray(dead.map(({ n }) => (isHandled(n) ? 1 : 0))),
     ]),
   ]);
-  await addCounts(pool, tally, { minutesFromMs: plan.nowMs - minutesKeptMs });
+  await addCounts(pool, tally, {
+    minutesFromMs: plan.nowMs - minutesKeptMs,
+    lastMs: Math.max(...runs.map(({ startedMs, durationMs }) => startedMs + durationMs)),
+  });
 }
 
 export function isHandled(n: number): boolean {
