@@ -333,9 +333,18 @@ function full(least: number) {
     items.length >= least ? undefined : `${items.length} rows, and not at least ${least}`;
 }
 
+/** Checks that hold whatever has been added to the store since it was filled. */
+const alwaysHolding = new WeakSet<object>();
+
+export function holdsAlways(fault: PageRequest['fault']): boolean {
+  return fault !== undefined && alwaysHolding.has(fault);
+}
+
 function every(field: string, value: string) {
-  return ({ items }: Page): string | undefined =>
+  const fault = ({ items }: Page): string | undefined =>
     items.every((item) => item[field] === value) ? undefined : `rows with another ${field}`;
+  alwaysHolding.add(fault);
+  return fault;
 }
 
 function has({ items }: Page, field: string, value: string): boolean {

@@ -81,11 +81,12 @@ async function measure(run: CarillonRun, store: Store) {
     const clients = { admin, viewer: await viewerOf(admin, address) };
     const requests = await pageRequests(admin, plan);
     log(`page: ${requests.length} requests, ${quick ? 3 : 20} times each`);
-    const measureAll = () => measureRequests(requests, { clients, times: quick ? 3 : 20, abort });
-    const idle = await measureAll();
+    const measureAll = (isAsFilled: boolean) =>
+      measureRequests(requests, { clients, times: quick ? 3 : 20, isAsFilled, abort });
+    const idle = await measureAll(true);
     log(`page: slowest, idle: ${worstWords(idle)}`);
     const perSecond = quick ? 500 : 5_000;
-    const { result: loaded, load } = await underLoad(server, perSecond, measureAll);
+    const { result: loaded, load } = await underLoad(server, perSecond, () => measureAll(false));
     log(`page: slowest, with ${count(load.perSecond)} runs/s: ${worstWords(loaded)}`);
     const streams = await measureStreams(run, { server, admin, address, perSecond });
     await server.call('stop', null);
