@@ -70,7 +70,8 @@ class PlanWatch {
     const { text, values = [] } = (given ?? {}) as { text?: string; values?: readonly unknown[] };
     if (!this.#isWatching || text === undefined || !/^\s*(SELECT|WITH|\()/.test(text)) return;
     if (/\b(INSERT|UPDATE|DELETE|set_config|pg_advisory\w+)\b/.test(text)) return;
-    const ask = (sql: string) => this.#query.call(client, sql) as unknown as Promise<pg.QueryResult>;
+    const query = this.#query as (this: pg.Client, sql: string) => Promise<pg.QueryResult>;
+    const ask = (sql: string) => query.call(client, sql);
     const literals = values.map(literalOf).join(', ');
     ask(`PREPARE watched AS ${text}`).catch(() => undefined);
     const explained = ask(

@@ -27,25 +27,25 @@ describe.skipIf(!hasBrowser())('the page with very many rows', () => {
   afterAll(() => stage.close());
 
   /** Scrolls on until the row is there; answers what stood in each row on the way, and the most rows that were kept. */
-  const scrollTo = (row: number) =>
-    page.getByRole('table', { name: 'Jobs' }).evaluate(async (frame, last) => {
-      const seen: Record<number, string> = {};
+  const scrollTo = (last: number) =>
+    page.evaluate<{ seen: Record<number, string>; kept: number }>(`(async () => {
+      const frame = document.querySelector('[role=table][aria-label=Jobs]');
+      const seen = {};
       let kept = 0;
-      for (let frames = 0; frames < 100_000; frames += 1) {
-        const rows = [...frame.querySelectorAll<HTMLElement>('[data-id]')];
-        for (const each of rows)
-          seen[Number(each.ariaRowIndex) - 1] = /job \d+\./.exec(each.textContent)?.[0] ?? '';
-        kept = Math.max(kept, Number(/(\d+) shown/.exec(document.body.textContent)?.[1] ?? 0));
-        if (seen[last] !== undefined) break;
+      for (let frames = 0; frames < 100000; frames += 1) {
+        const rows = [...frame.querySelectorAll('[data-id]')];
+        for (const each of rows) seen[each.ariaRowIndex - 1] = (/job \\d+\\./.exec(each.textContent) ?? [''])[0];
+        kept = Math.max(kept, Number((/(\\d+) shown/.exec(document.body.textContent) ?? [])[1] ?? 0));
+        if (seen[${last}] !== undefined) break;
         const first = Number(rows[0]?.ariaRowIndex ?? 0) - 1;
         // Upwards, rows that were let go come a moment after they are scrolled to.
         const isRead = (first - 1) * 36 <= frame.scrollTop;
-        if (first < last) frame.scrollTop += frame.clientHeight;
+        if (first < ${last}) frame.scrollTop += frame.clientHeight;
         else if (isRead) frame.scrollTop -= frame.clientHeight;
         await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
       }
       return { seen, kept };
-    }, row);
+    })()`);
   /** Rows count from 1, the newest job is first. */
   const expectRows = (seen: Readonly<Record<number, string>>, from: number, to: number) => {
     const wanted = Array.from({ length: to - from + 1 }, (_, i) => `${from + i}: job ${JOBS - from - i}.`);
