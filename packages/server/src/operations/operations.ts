@@ -93,17 +93,17 @@ async function listAudit({ audit, accounts }: OperationPorts, caller: Caller, qu
   const { rows, next } = await readWithinBytes<AuditRecord, number>({
     limit: query.limit,
     read: async (limit, beforeId = query.beforeId) => {
-      const rows = await audit.list(caller, {
+      const { records: rows, stoppedAt } = await audit.page(caller, {
         ...query,
         limit: limit + 1,
         ...(beforeId !== undefined && { beforeId }),
       });
-      return { rows: rows.slice(0, limit), next: rows.length > limit ? rows[limit - 1]!.auditId : undefined };
+      return { rows: rows.slice(0, limit), next: rows.length > limit ? rows[limit - 1]!.auditId : stoppedAt };
     },
     bytesOf: ({ before, after }) => (before?.length ?? 0) + (after?.length ?? 0),
     cursorOf: ({ auditId }) => auditId,
   });
-  if (rows.length === 0 && query.beforeId === undefined)
+  if (rows.length === 0 && next === undefined && query.beforeId === undefined)
     await accounts.namespaces.requireKnown(caller, query.namespace);
   return { entries: rows, next };
 }
