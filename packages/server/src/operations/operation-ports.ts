@@ -31,5 +31,5 @@ export interface OperationPorts {
   readonly clock: Clock;
   readonly random: Pick<Random, 'id'>;
   /** For computing the occurrences of many schedules, or many of one. */
-  readonly slices: Pick<TimeSlices, 'run'>;
+  readonly slices: Pick<TimeSlices, 'run' | 'runAll'>;
 }
