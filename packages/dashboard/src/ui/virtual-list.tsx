@@ -190,7 +190,8 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
         onScroll={({ currentTarget: { scrollTop } }) => {
           place.keep({ scrollTop });
           hold({ scrolled: scrollTop > 0 });
-          setDeep(scrollTop > DEEP_PX);
+          // Only at the very top nothing moves when what lies far below is let go.
+          setDeep(scrollTop > (isDeep ? 0 : DEEP_PX));
         }}
       >
         <div role="rowgroup" className={classes.head}>
