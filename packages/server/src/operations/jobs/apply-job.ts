@@ -14,6 +14,7 @@ import {
   sameDefinition,
   sees,
   shownStatus,
+  skipsAhead,
 } from '@carillon/domain';
 import type { JobWithPlan } from '../../storage/job-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
@@ -151,7 +152,8 @@ function replacement(read: JobWithPlan, input: JobInput, nowMs: number): Decisio
   if (!scheduleChanged && !isCancelled) return { job, pending: { kind: 'keep' } };
   const first = replan(job, { read, nowMs });
   const status = current.status === 'PAUSED' ? 'PAUSED' : 'SCHEDULED';
-  return { job: { ...job, status }, pending: { kind: 'replan', first } };
+  const skips = skipsAhead(job.schedule, current.skips, nowMs);
+  return { job: { ...job, status, skips }, pending: { kind: 'replan', first } };
 }
 
 function keyNotFound({ namespace, key }: { namespace: string; key: string }): Refusal {

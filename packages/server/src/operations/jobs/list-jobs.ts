@@ -8,6 +8,7 @@ import {
   type Caller,
   compareJobCursors,
   EVERYWHERE,
+  firstUnskipped,
   type Job,
   type JobCursor,
   type JobId,
@@ -17,7 +18,7 @@ import {
   jobShownTo,
   keyOfNone,
   may,
-  nextFire,
+  nextUnskipped,
   Refusal,
   requireMay,
   runsShownTo,
@@ -52,7 +53,8 @@ export interface JobDetails {
 
 /** A job as it was read, with the nominal instant of its planned occurrence. */
 export function detailsOfRead({ job, plannedNominalMs }: JobWithPlan, activity: JobActivity): JobDetails {
-  const nextRunMs = job.status === 'SCHEDULED' ? plannedNominalMs : undefined;
+  const nextRunMs =
+    job.status === 'SCHEDULED' ? firstUnskipped(job.schedule, plannedNominalMs, job.skips) : undefined;
   return { job, status: shownStatus(job.status, activity), nextRunMs, waiting: activity };
 }
 
@@ -222,15 +224,16 @@ async function withLastRuns(
   });
 }
 
-/** A list sorted by next run shows the instants it is sorted by. */
+/** A list sorted by next run shows the instants it is sorted by, but for those that a person has skipped. */
 function shownNextRunMs({ job, cursor }: SortedJob, order: JobOrder, nowMs: number): number | undefined {
   if (job.status !== 'SCHEDULED' || order.by !== 'next_run_time') return nextRunMs(job, nowMs);
-  return cursor.key === keyOfNone(order) ? undefined : Number(cursor.key);
+  if (cursor.key === keyOfNone(order)) return undefined;
+  return firstUnskipped(job.schedule, Number(cursor.key), job.skips);
 }
 
 /** Computed from the schedule, so that a list needs no read per job. */
 export function nextRunMs(job: Job, nowMs: number): number | undefined {
-  return job.status === 'SCHEDULED' ? nextFire(job.schedule, nowMs) : undefined;
+  return job.status === 'SCHEDULED' ? nextUnskipped(job.schedule, nowMs, job.skips) : undefined;
 }
 
 interface Page {
