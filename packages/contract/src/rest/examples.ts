@@ -199,9 +199,10 @@ export const EXAMPLES = {
     description: 'every weekday at 09:00 (Europe/Paris)',
     schedule_type: 'CRON',
     time_zone: 'Europe/Paris',
-    fires: [{ at: '2030-01-02T08:00:00.000Z', local: '2030-01-02T09:00:00+01:00' }],
+    fires: [{ at: '2030-01-02T08:00:00.000Z', local: '2030-01-02T09:00:00+01:00', skipped_by: null }],
     warnings: [],
     per_day: [],
+    others_at: [{ at: '2030-01-02T08:00:00.000Z', count: 412, more: false }],
   },
 } as const;
 

@@ -33,6 +33,8 @@ import {
   somewhere,
 } from './role-matrix-rules.fixture.ts';
 
+const COMING_FIRE = '2090-01-01T09:00:00Z';
+
 const ENTRIES: Record<string, Entry> = {
   ...INSIGHT_ENTRIES,
   'POST /jobs': {
@@ -80,12 +82,24 @@ const ENTRIES: Record<string, Entry> = {
   'POST /jobs/{id}/runNow': { ask: job('/runNow'), ...here('jobs.run') },
   'POST /jobs/{id}/pause': { ask: job('/pause'), ...here('jobs.pause') },
   'POST /jobs/{id}/resume': { ask: job('/resume'), ...here('jobs.pause') },
+  'POST /jobs/{id}/skip': {
+    ask: (scene) => ({ ...job('/skip')(scene), payload: { at: COMING_FIRE } }),
+    ...here('jobs.pause'),
+  },
+  'POST /jobs/{id}/unskip': {
+    ask: (scene) => ({ ...job('/unskip')(scene), payload: { at: COMING_FIRE } }),
+    ...here('jobs.pause'),
+  },
   'GET /jobs/{id}/status': { ask: job('/status'), ...here('jobs.read') },
   'GET /jobs/{id}/logs': { ask: job('/logs'), ...here('runs.read') },
   'GET /jobs/{id}/runs': { ask: job('/runs'), ...here('runs.read') },
   'POST /schedules/preview': {
     ask: at('/schedules/preview', { interval: '1h' }),
     ...somewhere('schedules.preview'),
+  },
+  'POST /schedules/preview of a job': {
+    ask: (scene) => ({ url: '/schedules/preview', payload: { job_id: scene.jobId } }),
+    ...here('jobs.read'),
   },
   'GET /runs': { ask: at('/runs'), ...somewhere('runs.read') },
   'GET /runs of a job': { ask: (scene) => ({ url: `/runs?job_id=${scene.jobId}` }), ...here('runs.read') },

@@ -23,7 +23,7 @@ import { jobKeyTaken } from '../support/visibility.ts';
 import { changeJob, type Decision } from './apply-change.ts';
 import { replan } from './change-jobs.ts';
 import { createdJob, prepareJob } from './create-jobs.ts';
-import { detailsOfRead, type JobDetails, nextRunMs } from './list-jobs.ts';
+import { comingSkips, detailsOfRead, type JobDetails, nextRunMs } from './list-jobs.ts';
 
 export interface JobKey {
   /** Undefined: where jobs of the caller are made. */
@@ -83,9 +83,10 @@ export function jobsByKey(ports: OperationPorts) {
   async function detailsOfApplied({ outcome, job }: Applied): Promise<JobDetails> {
     const nowMs = clock.now();
     const next = nextRunMs(job, nowMs);
-    if (outcome === 'created') return { job, status: job.status, nextRunMs: next };
+    const skips = comingSkips(job, nowMs);
+    if (outcome === 'created') return { job, status: job.status, nextRunMs: next, skips };
     const activity = await storage.runs.activityOfJob(job.jobId, nowMs);
-    return { job, status: shownStatus(job.status, activity), nextRunMs: next, waiting: activity };
+    return { job, status: shownStatus(job.status, activity), nextRunMs: next, skips, waiting: activity };
   }
 
   /** Undefined: no job has the key. */

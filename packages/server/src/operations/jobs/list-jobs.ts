@@ -23,6 +23,7 @@ import {
   requireMay,
   runsShownTo,
   type ShownJobStatus,
+  type SkippedFire,
   shownStatus,
   visibleTo,
 } from '@carillon/domain';
@@ -45,6 +46,8 @@ export interface JobDetails {
   readonly status: ShownJobStatus;
   /** Nominal instant; undefined when no occurrence lies ahead or the job is not scheduled. */
   readonly nextRunMs: number | undefined;
+  /** Coming fires that people have skipped. */
+  readonly skips: readonly SkippedFire[];
   /** Only of a single job. */
   readonly waiting?: Pick<JobActivity, 'waitingRuns' | 'waitingReason'>;
   /** Where it was asked for: its latest attempt; undefined when it never had one. */
@@ -55,7 +58,8 @@ export interface JobDetails {
 export function detailsOfRead({ job, plannedNominalMs }: JobWithPlan, activity: JobActivity): JobDetails {
   const nextRunMs =
     job.status === 'SCHEDULED' ? firstUnskipped(job.schedule, plannedNominalMs, job.skips) : undefined;
-  return { job, status: shownStatus(job.status, activity), nextRunMs, waiting: activity };
+  const skips = comingSkips(job, plannedNominalMs);
+  return { job, status: shownStatus(job.status, activity), nextRunMs, skips, waiting: activity };
 }
 
 export interface ListJobsQuery extends JobSelection, Omit<JobQuery, keyof JobFilter> {
@@ -171,6 +175,7 @@ export async function listSortedJobs(
         job: jobShownTo(caller, sorted.job),
         status: sorted.shown,
         nextRunMs: shownNextRunMs(sorted, query, nowMs),
+        skips: comingSkips(sorted.job, nowMs),
       })),
       query,
     ),
@@ -204,6 +209,7 @@ export async function listJobs(
     job: jobShownTo(caller, job),
     status,
     nextRunMs: nextRunMs(job, nowMs),
+    skips: comingSkips(job, nowMs),
   }));
   return { jobs: await withLastRuns(ports, caller, details, query), next };
 }
@@ -234,6 +240,12 @@ function shownNextRunMs({ job, cursor }: SortedJob, order: JobOrder, nowMs: numb
 /** Computed from the schedule, so that a list needs no read per job. */
 export function nextRunMs(job: Job, nowMs: number): number | undefined {
   return job.status === 'SCHEDULED' ? nextUnskipped(job.schedule, nowMs, job.skips) : undefined;
+}
+
+/** Of a job that still fires. */
+export function comingSkips({ status, skips = [] }: Job, fromMs: number | undefined): readonly SkippedFire[] {
+  if (fromMs === undefined || (status !== 'SCHEDULED' && status !== 'PAUSED')) return [];
+  return skips.filter(({ atMs }) => atMs >= fromMs);
 }
 
 interface Page {
