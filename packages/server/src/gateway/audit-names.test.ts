@@ -6,7 +6,17 @@ const gateway = new GatewayFixture();
 afterAll(() => gateway.app.close());
 
 const ACTIONS = [
-  ...['jobs.create', 'jobs.update', 'jobs.pause', 'jobs.resume', 'jobs.skip', 'jobs.unskip', 'jobs.cancel', 'jobs.delete', 'jobs.run'],
+  ...[
+    'jobs.create',
+    'jobs.update',
+    'jobs.pause',
+    'jobs.resume',
+    'jobs.skip',
+    'jobs.unskip',
+    'jobs.cancel',
+    'jobs.delete',
+    'jobs.run',
+  ],
   ...['runs.cancel', 'runs.rerun', 'dead_letters.redrive'],
   ...['namespaces.create', 'namespaces.update', 'namespaces.delete'],
   ...['users.create', 'users.update', 'users.grants', 'users.password', 'users.delete'],

@@ -97,10 +97,6 @@ const ENTRIES: Record<string, Entry> = {
     ask: at('/schedules/preview', { interval: '1h' }),
     ...somewhere('schedules.preview'),
   },
-  'POST /schedules/preview of a job': {
-    ask: (scene) => ({ url: '/schedules/preview', payload: { job_id: scene.jobId } }),
-    ...here('jobs.read'),
-  },
   'GET /runs': { ask: at('/runs'), ...somewhere('runs.read') },
   'GET /runs of a job': { ask: (scene) => ({ url: `/runs?job_id=${scene.jobId}` }), ...here('runs.read') },
   'GET /runs/{id}': {

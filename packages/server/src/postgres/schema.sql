@@ -262,6 +262,7 @@ CREATE TABLE jobs (
   resources        jsonb,
   last_nominal_at  bigint,
   key              text,
+  skips            jsonb,
   CONSTRAINT jobs_pkey PRIMARY KEY (job_id)
 );
 CREATE UNIQUE INDEX jobs_idempotency_key ON jobs USING btree (namespace, idempotency_key) WHERE (idempotency_key IS NOT NULL);

@@ -41,7 +41,7 @@ const PLACE = { namespace: HERE.namespace, userId: HERE.userId! };
 const JOB = { codeLocation: 'report', schedule: { frequency: 'daily' }, ...PLACE };
 const PASSWORD = 'correct horse battery';
 
-const COMING_FIRE = timestampFromDate(new Date('2090-01-01T09:00:00Z'));
+const COMING_FIRE = timestampFromDate(new Date('2090-01-01T12:00:00Z'));
 const SECRET = { namespace: HERE.namespace, name: 'token' };
 
 interface Target {
