@@ -1,7 +1,7 @@
 /**
  * How many other jobs of a namespace fire at the same instants: what a person who writes "at midnight" ought to know. Counted by the
- * index of next fires, up to a bound: at each of the first instants, the jobs that fire next there. Where their rules name later
- * instants too, they are counted there as well. A job that fires more often than the schedule looked at may be missing.
+ * index of next fires, up to a bound: the jobs that fire next where the schedule itself fires from now on, and at the first instants
+ * that are shown. Where their rules name later instants too, they are counted there as well. A job that fires more often than the schedule looked at may be missing.
  */
 import {
   type Caller,
@@ -9,6 +9,7 @@ import {
   isRecurring,
   type JobId,
   may,
+  nextFires,
   type Schedule,
   visibleTo,
 } from '@carillon/domain';
@@ -26,6 +27,7 @@ export interface OthersAt {
 export const OTHERS_MAX = 1_000;
 /** Instants that jobs are looked for at, those that are counted at, and rules that are asked: bounds of one answer. */
 const LOOKED_AT_MAX = 10;
+const AHEAD_MAX = 3;
 const COUNTED_AT_MAX = 50;
 const RULES_MAX = 100;
 
@@ -34,17 +36,19 @@ export interface OthersQuery {
   readonly namespace: string;
   readonly fires: readonly number[];
   readonly exceptJobId: JobId | undefined;
+  readonly nowMs: number;
 }
 
 /** Instants without others are left out. A schedule with a spread starts somewhere beside them: it is in nobody's way. */
 export async function othersAt(
   { storage, slices }: Pick<OperationPorts, 'storage' | 'slices'>,
   caller: Caller,
-  { schedule, namespace, fires, exceptJobId }: OthersQuery,
+  { schedule, namespace, fires, exceptJobId, nowMs }: OthersQuery,
 ): Promise<readonly OthersAt[]> {
   if (!may(caller, 'jobs.read') || (isRecurring(schedule) && schedule.spreadMs > 0)) return [];
   const visible = visibleTo(caller, 'jobs.read');
-  const atMs = fires.slice(0, LOOKED_AT_MAX);
+  const ahead = await slices.run(() => nextFires(schedule, nowMs, AHEAD_MAX));
+  const atMs = [...new Set([...ahead, ...fires])].slice(0, LOOKED_AT_MAX);
   const found = await storage.insight.firesAt({ atMs, namespace, visible, exceptJobId });
   const rules = found
     .filter((one) => one.schedule.spreadMs === 0)

@@ -118,6 +118,11 @@ describe('others at the same instants', () => {
     ]);
   });
 
+  test('are known of a month that lies ahead, too', async () => {
+    await create(2, { name: 'daily', cronExpression: '0 0 * * *' });
+    expect(await others({ afterMs: Date.UTC(2030, 4, 1), count: 1 })).toEqual([['02', 2, false]]);
+  });
+
   test('are none for a schedule that is spread, none of another namespace, and not the job itself', async () => {
     const { jobId } = await fixture.operations.createJob({ name: 'x', cronExpression: '0 0 * * *' });
     expect(await others()).toEqual([

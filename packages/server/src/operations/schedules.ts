@@ -107,7 +107,7 @@ export function scheduleOperations(ports: OperationPorts) {
             ? []
             : await slices.run(() => perDay(schedule, { fromMs: afterMs + 1, untilMs: endMs, zone })),
         othersAt: await othersAt(ports, caller, {
-          ...{ schedule, fires, exceptJobId: jobId },
+          ...{ schedule, fires, exceptJobId: jobId, nowMs: clock.now() },
           namespace: request.namespace ?? job?.namespace ?? homeOf(caller),
         }),
       };

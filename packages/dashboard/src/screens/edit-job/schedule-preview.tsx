@@ -5,6 +5,7 @@ import { Card } from '../../ui/card.tsx';
 import { useZone } from '../../ui/preferences.tsx';
 import { clockTime, dayName, offset } from '../../ui/time.ts';
 import { Warning } from '../../ui/warning.tsx';
+import { othersText, worstOf } from '../job/others.ts';
 import { capital } from '../jobs/schedule-words.ts';
 
 interface SchedulePreviewProps {
@@ -30,7 +31,7 @@ export function SchedulePreview({ preview, error }: SchedulePreviewProps) {
 
 function Meaning({ preview }: { preview: Preview }) {
   const own = useZone();
-  const { description, schedule_type: type, time_zone: zone, fires, warnings } = preview;
+  const { description, schedule_type: type, time_zone: zone, fires, warnings, others_at: others } = preview;
   const isRecurring = type === 'CRON' || type === 'INTERVAL';
   const zones = isRecurring && zone !== own ? [zone, own] : [own];
   return (
@@ -41,6 +42,7 @@ function Meaning({ preview }: { preview: Preview }) {
       {warnings.map(({ at, message }) => (
         <Warning key={`${at} ${message}`}>{message}</Warning>
       ))}
+      <Herd others={others} zone={isRecurring ? zone : own} />
       {type !== 'IMMEDIATE' && <Fires fires={fires.map(({ at }) => at)} zones={zones} own={own} />}
       {isRecurring && fires.length < FIRES && (
         <Text size="xs" c="dimmed">
@@ -48,6 +50,20 @@ function Meaning({ preview }: { preview: Preview }) {
         </Text>
       )}
     </Stack>
+  );
+}
+
+/** Very many jobs at one instant wait for each other. */
+function Herd({ others, zone }: { others: Preview['others_at']; zone: string }) {
+  const worst = worstOf(others);
+  if (!worst) return null;
+  const date = new Date(worst.at);
+  const clock = clockTime(date, zone, { seconds: date.getTime() % 60_000 !== 0 });
+  return (
+    <Warning>
+      {othersText(worst)} of this namespace fire at {clock}, too: they may wait for each other. Another minute, or a
+      spread, keeps them apart.
+    </Warning>
   );
 }
 

@@ -8,8 +8,6 @@ import { Card, Loaded } from '../../ui/card.tsx';
 import { useZone } from '../../ui/preferences.tsx';
 import { clockTime, dayKey } from '../../ui/time.ts';
 import { Warning } from '../../ui/warning.tsx';
-import { bodyOfJob } from '../edit-job/job-body.ts';
-import { scheduleFieldsOf } from '../edit-job/when-mode.ts';
 import {
   byDay,
   dayStartMs,
@@ -21,6 +19,7 @@ import {
   weeksOf,
 } from './fire-calendar.ts';
 import classes from './job.module.css';
+import { othersText, worstOf } from './others.ts';
 
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 const TIMES_SHOWN_MAX = 3;
@@ -96,7 +95,7 @@ async function readMonth(
       fires: [job.next_run_at],
       perDay: new Map([[dayKey(new Date(job.next_run_at), zone), 1]]),
     };
-  const schedule = scheduleFieldsOf(bodyOfJob(job));
+  const schedule = { job_id: job.job_id };
   return readFires((request) => carillon.schedules.preview(request, { signal }), { schedule, fromMs, toMs });
 }
 
@@ -146,7 +145,13 @@ function Month({ found, weeks, zone, today, month, title }: MonthProps) {
                     <span>{Number(day.slice(8))}</span>
                     {changes.has(day) && <span className={classes.change}>clocks change</span>}
                   </span>
-                  <Day fires={days.get(day) ?? []} count={found.perDay.get(day) ?? 0} zone={zone} />
+                  <Day
+                    fires={days.get(day) ?? []}
+                    skipped={found.skipped}
+                    count={found.perDay.get(day) ?? 0}
+                    zone={zone}
+                  />
+                  <Herd others={found.others.filter(({ at }) => dayKey(new Date(at), zone) === day)} zone={zone} />
                 </td>
               ))}
             </tr>
@@ -168,7 +173,27 @@ function Month({ found, weeks, zone, today, month, title }: MonthProps) {
   );
 }
 
-function Day({ fires, count, zone }: { fires: readonly string[]; count: number; zone: string }) {
+/** Where very many jobs fire at the same instant, it is said: they wait for each other. */
+function Herd({ others, zone }: { others: Fires['others']; zone: string }) {
+  const worst = worstOf(others);
+  if (!worst) return null;
+  const clock = clockTime(new Date(worst.at), zone, { seconds: Date.parse(worst.at) % 60_000 !== 0 });
+  const words = `${othersText(worst)} at ${clock}`;
+  return (
+    <span className={classes.herd} title={`${othersText(worst)} of this namespace fire at ${clock}, too.`}>
+      {words}
+    </span>
+  );
+}
+
+interface DayProps {
+  readonly fires: readonly string[];
+  readonly skipped: ReadonlySet<string>;
+  readonly count: number;
+  readonly zone: string;
+}
+
+function Day({ fires, skipped, count, zone }: DayProps) {
   if (count === 0) return null;
   const shown = fires.slice(0, TIMES_SHOWN_MAX);
   const seconds = shown.some((at) => Date.parse(at) % 60_000 !== 0);
@@ -176,7 +201,15 @@ function Day({ fires, count, zone }: { fires: readonly string[]; count: number; 
   return (
     <ul className={classes.times}>
       {shown.map((at) => (
-        <li key={at}>{clockTime(new Date(at), zone, { seconds })}</li>
+        <li key={at}>
+          {skipped.has(at) ? (
+            <>
+              <s>{clockTime(new Date(at), zone, { seconds })}</s> skipped
+            </>
+          ) : (
+            clockTime(new Date(at), zone, { seconds })
+          )}
+        </li>
       ))}
       {rest > 0 && (
         <li className="muted">

@@ -11,7 +11,7 @@ const DEAD = { alive: false, draining: false };
 
 export function describeWorkers(make: MakeStorage): void {
   const stage = useStorageWorld(make);
-  const nobody = { ended: [] };
+  const nobody = { ended: [], nowMs: BASE_MS };
 
   const beat = (workerId: WorkerId, nowMs = BASE_MS) =>
     stage.world.storage.members.beatWorker(workerId, nowMs);
@@ -164,7 +164,7 @@ export function describeWorkers(make: MakeStorage): void {
     await world.register(older, { nodeId, incarnation: 1, bootId: ended[1]! });
     await world.register(newer, { nodeId, incarnation: 2, bootId: newId() });
     await world.register(clone, { nodeId, incarnation: 1, bootId: newId() });
-    expect(await world.storage.members.markDead({ silent: [], ended })).toEqual([older]);
+    expect(await world.storage.members.markDead({ silent: [], ended, nowMs: BASE_MS })).toEqual([older]);
     for (const living of [newer, clone]) expect((await find(living))?.alive).toBe(true);
   });
 
