@@ -1244,7 +1244,14 @@ export interface Worker {
   readonly language: string | null;
   readonly version: string | null;
   readonly labels: Readonly<Record<string, string>>;
+  /** False: it was lost. */
   readonly alive: boolean;
+  /** When it was given up for dead; such workers are listed for an hour. null: it is not. */
+  readonly lost_at: string | null;
+  /** Of a lost one: how many runs it held, which are tried again. */
+  readonly lost_runs: number;
+  /** The first 20 of them. */
+  readonly lost_run_ids: readonly string[];
   /** Runs it takes at once. */
   readonly slots: number;
   /** Runs it holds now. */

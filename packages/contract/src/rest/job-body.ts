@@ -2,7 +2,14 @@
  * The bodies that create jobs, change one or preview a schedule: shapes and words, strictly. Every field is optional here;
  * what a job needs and what goes together is judged by the domain. null means the default.
  */
-import { JOB_FIELDS, type JobId, type JobInput, parseInstant, Refusal, SCHEDULE_FIELDS } from '@carillon/domain';
+import {
+  JOB_FIELDS,
+  type JobId,
+  type JobInput,
+  parseInstant,
+  Refusal,
+  SCHEDULE_FIELDS,
+} from '@carillon/domain';
 import { z } from 'zod';
 import { inputShape, toInput } from './field-schemas.ts';
 import { isBody, readShape, type Shape } from './shape.ts';

@@ -369,17 +369,16 @@ export const { answer: workerAnswer, view: workerView } = answerOf<WorkerFacts>(
   labels: [z.record(z.string(), z.string()), (worker) => ({ ...worker.labels })],
   alive: [z.boolean().describe('False: it was lost.'), (worker) => worker.alive],
   lost_at: [
-    instant.nullable().describe('When it was given up for dead; such workers are listed for an hour. null: it is not.'),
+    instant
+      .nullable()
+      .describe('When it was given up for dead; such workers are listed for an hour. null: it is not.'),
     (worker) => instantText(worker.lostAtMs),
   ],
   lost_runs: [
     z.int().describe('Of a lost one: how many runs it held, which are tried again.'),
     (worker) => worker.held,
   ],
-  lost_run_ids: [
-    z.array(z.uuid()).describe('The first 20 of them.'),
-    (worker) => [...worker.heldRuns],
-  ],
+  lost_run_ids: [z.array(z.uuid()).describe('The first 20 of them.'), (worker) => [...worker.heldRuns]],
   slots: [z.int().describe('Runs it takes at once.'), (worker) => worker.slots],
   running: [z.int().describe('Runs it holds now.'), (worker) => worker.running],
   stuck: [

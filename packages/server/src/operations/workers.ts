@@ -31,16 +31,15 @@ export function workerOperations(ports: OperationPorts) {
 
   return {
     /** Those that have all of these labels; also those that were lost within the last hour. */
-    async listWorkers(
-      caller: Caller,
-      { labels = {}, alive }: WorkerFilter = {},
-    ): Promise<ListedWorker[]> {
+    async listWorkers(caller: Caller, { labels = {}, alive }: WorkerFilter = {}): Promise<ListedWorker[]> {
       requireMay(caller, 'workers.read');
       const wanted = Object.entries(labels);
       return (await listed(ports)).filter(
         (worker) =>
           (alive === undefined || worker.alive === alive) &&
-          wanted.every(([name, value]) => Object.hasOwn(worker.labels, name) && worker.labels[name] === value),
+          wanted.every(
+            ([name, value]) => Object.hasOwn(worker.labels, name) && worker.labels[name] === value,
+          ),
       );
     },
 
@@ -73,7 +72,11 @@ async function listed({ storage: { members }, clock }: Ports): Promise<ListedWor
   ]);
   const isLost = new Map(lost.map((worker) => [worker.workerId, worker]));
   const known = workers.map((worker): ListedWorker => {
-    const { lostAtMs, held: had = 0, heldRuns = [] } = (!worker.alive && isLost.get(worker.workerId)) || NOT_LOST;
+    const {
+      lostAtMs,
+      held: had = 0,
+      heldRuns = [],
+    } = (!worker.alive && isLost.get(worker.workerId)) || NOT_LOST;
     return {
       ...{ ...worker, running: held.get(worker.workerId) ?? 0, remote: worker.session > 0 },
       ...{ lostAtMs, held: had, heldRuns },

@@ -93,7 +93,10 @@ export interface WorkerState extends WorkerRecord {
 
 /** A worker that was given up for dead, as it was then. */
 export interface LostWorker
-  extends Pick<WorkerState, 'workerId' | 'nodeId' | 'session' | 'slots' | 'handlers' | 'labels' | 'lastSeenMs'>,
+  extends Pick<
+      WorkerState,
+      'workerId' | 'nodeId' | 'session' | 'slots' | 'handlers' | 'labels' | 'lastSeenMs'
+    >,
     Pick<WorkerRecord, 'name' | 'language' | 'version'> {
   readonly lostAtMs: number;
   /** Runs that it held; the first of them by their ids. They were taken back. */

@@ -151,7 +151,10 @@ function Month({ found, weeks, zone, today, month, title }: MonthProps) {
                     count={found.perDay.get(day) ?? 0}
                     zone={zone}
                   />
-                  <Herd others={found.others.filter(({ at }) => dayKey(new Date(at), zone) === day)} zone={zone} />
+                  <Herd
+                    others={found.others.filter(({ at }) => dayKey(new Date(at), zone) === day)}
+                    zone={zone}
+                  />
                 </td>
               ))}
             </tr>

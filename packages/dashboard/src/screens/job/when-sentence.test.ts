@@ -22,7 +22,9 @@ test('a job that will not run says why', () => {
   expect(say({ status: 'PAUSED' })).toContain('paused, so that nothing runs until it is resumed.');
   expect(say({ status: 'CANCELLED' })).toContain('cancelled');
   expect(say({ next_run_at: null })).toContain('nothing is due any more.');
-  const skipped_fires = [{ at: '2026-11-18T08:00:00.000Z', by: 'ada', skipped_at: '2026-11-18T05:00:00.000Z' }];
+  const skipped_fires = [
+    { at: '2026-11-18T08:00:00.000Z', by: 'ada', skipped_at: '2026-11-18T05:00:00.000Z' },
+  ];
   expect(say({ next_run_at: null, skipped_fires })).toContain('every fire that is left is skipped.');
 });
 

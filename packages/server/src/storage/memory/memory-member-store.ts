@@ -245,7 +245,8 @@ export class MemoryMemberStore implements MemberStore {
 
   #remember(worker: WorkerRow, nowMs: number): void {
     const { lostWorkers, leases } = this.#state;
-    const { workerId, nodeId, session, slots, handlers, labels, lastSeenMs, name, language, version } = worker;
+    const { workerId, nodeId, session, slots, handlers, labels, lastSeenMs, name, language, version } =
+      worker;
     const runs = leases.ofWorker(workerId).map(({ run }) => run.runId);
     lostWorkers.set(workerId, {
       ...{ workerId, nodeId, session, slots, handlers, labels, lastSeenMs, name, language, version },

@@ -64,7 +64,15 @@ describeEachPostgres('what people look for', (server) => {
     let database: TestDatabase;
     let client: pg.Client;
 
-    const statements = [FIRES_AT, STRIPS, SLOT_HOLDERS, STANDING_OF_RUN, JOBS_BY_IDS, RUNS_BY_IDS, JOBS_BY_NAME];
+    const statements = [
+      FIRES_AT,
+      STRIPS,
+      SLOT_HOLDERS,
+      STANDING_OF_RUN,
+      JOBS_BY_IDS,
+      RUNS_BY_IDS,
+      JOBS_BY_NAME,
+    ];
     const plan = async ({ name }: { name: string }, values: readonly unknown[]): Promise<PlanNode> => {
       const given = values.map((value) => (value === null ? 'NULL' : `'${value}'`)).join(', ');
       const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE ${name}(${given})`);
