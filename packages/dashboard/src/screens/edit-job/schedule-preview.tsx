@@ -61,8 +61,8 @@ function Herd({ others, zone }: { others: Preview['others_at']; zone: string }) 
   const clock = clockTime(date, zone, { seconds: date.getTime() % 60_000 !== 0 });
   return (
     <Warning>
-      {othersText(worst)} of this namespace fire at {clock}, too: they may wait for each other. Another
-      minute, or a spread, keeps them apart.
+      {othersText(worst, 'other jobs')} of this namespace fire at {clock}, too: they may wait for each other.
+      Another minute, or a spread, keeps them apart.
     </Warning>
   );
 }

@@ -183,7 +183,10 @@ function Herd({ others, zone }: { others: Fires['others']; zone: string }) {
   const clock = clockTime(new Date(worst.at), zone, { seconds: Date.parse(worst.at) % 60_000 !== 0 });
   const words = `${othersText(worst)} at ${clock}`;
   return (
-    <span className={classes.herd} title={`${othersText(worst)} of this namespace fire at ${clock}, too.`}>
+    <span
+      className={classes.herd}
+      title={`${othersText(worst, 'other jobs')} of this namespace fire at ${clock}, too.`}
+    >
       {words}
     </span>
   );

@@ -5,10 +5,10 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { carillon } from '../../api/carillon.ts';
 import { ActionButton } from '../../ui/action-button.tsx';
 import { Card, Loaded } from '../../ui/card.tsx';
-import { Instant } from '../../ui/instant.tsx';
 import { notify } from '../../ui/notify.ts';
+import { useNow } from '../../ui/now.ts';
 import { useZone } from '../../ui/preferences.tsx';
-import { clockTime, dayName } from '../../ui/time.ts';
+import { clockTime, dayName, duration } from '../../ui/time.ts';
 import { HERD_MIN, othersText } from './others.ts';
 
 const SHOWN = 5;
@@ -31,7 +31,7 @@ export function NextFires({ job }: { job: Job }) {
     <Card title="Next fires">
       <Loaded of={fires} height={150}>
         {({ fires: found, others_at: others }) => (
-          <Table verticalSpacing={3} withRowBorders={false} aria-label="Next fires">
+          <Table verticalSpacing={3} horizontalSpacing={4} withRowBorders={false} aria-label="Next fires">
             <Table.Tbody>
               {found.map((fire) => (
                 <FireRow
@@ -57,21 +57,22 @@ interface FireRowProps {
 
 function FireRow({ job, fire, others }: FireRowProps) {
   const own = useZone();
+  const now = useNow();
   const zone = job.time_zone ?? own;
   const { at, skipped_by: by } = fire;
   const date = new Date(at);
   const when = `${dayName(date, zone)} ${clockTime(date, zone, { seconds: date.getTime() % 60_000 !== 0 })}`;
   return (
     <Table.Tr>
-      <Table.Td w={190} className="nowrap">
+      <Table.Td w={150} className="nowrap">
         {by === null ? when : <s>{when}</s>}
         {zone === own ? '' : ` ${zone}`}
       </Table.Td>
       <Table.Td>
         {by === null ? (
           <Text size="sm" c="dimmed" component="div">
-            <Instant at={at} />
-            {others && ` · ${othersText(others)} at this instant`}
+            {inWords(date.getTime() - now)}
+            {others && ` · ${othersText(others)}`}
           </Text>
         ) : (
           <Text size="sm" className="wrap-anywhere">
@@ -84,6 +85,12 @@ function FireRow({ job, fire, others }: FireRowProps) {
       </Table.Td>
     </Table.Tr>
   );
+}
+
+/** Fractions of a second say nothing about what lies ahead. */
+function inWords(ms: number): string {
+  if (ms < 1_000) return 'now';
+  return `in ${duration(Math.floor(ms / 1_000) * 1_000).replace(/\.\d+ s$/, ' s')}`;
 }
 
 function SkipButton({ job, fire: { at, skipped_by: by }, when }: { job: Job; fire: Fire; when: string }) {

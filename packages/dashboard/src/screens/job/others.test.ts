@@ -4,7 +4,7 @@ import { othersText, worstOf } from './others.ts';
 test('others are told with their number, also where there are more', () => {
   expect(othersText({ count: 412, more: false })).toBe('412 others');
   expect(othersText({ count: 1_000, more: true })).toBe('1,000+ others');
-  expect(othersText({ count: 1, more: false })).toBe('1 other');
+  expect(othersText({ count: 60, more: false }, 'other jobs')).toBe('60 other jobs');
 });
 
 test('the worst instant is told of, unless all are harmless', () => {

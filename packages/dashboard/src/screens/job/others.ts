@@ -7,8 +7,8 @@ type Others = SchedulePreview['others_at'][number];
 export const HERD_MIN = 50;
 
 /** "412 others", "1,000+ others". */
-export function othersText({ count, more }: Pick<Others, 'count' | 'more'>): string {
-  return `${count.toLocaleString('en')}${more ? '+' : ''} ${count === 1 && !more ? 'other' : 'others'}`;
+export function othersText({ count, more }: Pick<Others, 'count' | 'more'>, what = 'others'): string {
+  return `${count.toLocaleString('en')}${more ? '+' : ''} ${what}`;
 }
 
 /** The most at one of these instants; undefined: too few to tell of. */
