@@ -196,6 +196,8 @@ describe.skipIf(!hasBrowser())('jobs, on the page', () => {
     await fires.first().getByRole('button', { name: 'Skip' }).waitFor();
     expect((await stage.admin.jobs.get(id)).skipped_fires).toEqual([]);
     await page.setViewportSize({ width: 360, height: 740 });
+    await page.reload();
+    await fires.first().waitFor();
     await expectFits(page);
   });
 

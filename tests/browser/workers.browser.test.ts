@@ -83,6 +83,11 @@ describe.skipIf(!hasBrowser())('workers', () => {
       const row = rows().filter({ hasText: 'doomed' });
       await page.getByRole('heading', { name: 'Workers' }).hover();
       await row.getByText('alive').waitFor();
+      // Then the run goes to the one that is killed.
+      const others = (await stage.admin.workers.list({ alive: true }).toArray()).filter(
+        ({ name }) => name !== 'doomed',
+      );
+      for (const { worker_id: id } of others) await stage.admin.workers.drain(id);
       const { job_id: jobId } = await stage.admin.jobs.create({
         ...{ name: 'long script', handler: 'script', payload: { interpreter: 'bash', script: 'sleep 600' } },
       });
@@ -95,12 +100,13 @@ describe.skipIf(!hasBrowser())('workers', () => {
       await expectAccessibleInBothSchemes(page);
       await row.getByRole('link', { name: 'doomed' }).click();
       await page.getByRole('link', { name: jobId.slice(-12) }).click();
-      // It waits for a worker again: nobody else offers the handler.
+      for (const { worker_id: id } of others) await stage.admin.workers.undrain(id);
       await expect
         .poll(async () => (await stage.admin.runs.get(jobId)).attempts.map(({ status }) => status), {
           timeout: 120_000,
         })
-        .toEqual(['QUEUED', 'LOST']);
+        .toEqual(['RUNNING', 'LOST']);
+      await stage.admin.jobs.cancel(jobId);
       await page.goto('/workers');
       await rows().filter({ hasText: 'doomed' }).getByText('lost').waitFor();
     } finally {

@@ -17,6 +17,8 @@ type Fire = SchedulePreview['fires'][number];
 
 export function NextFires({ job }: { job: Job }) {
   const { job_id: jobId, version, next_run_at: next, status } = job;
+  const own = useZone();
+  const zone = job.time_zone ?? own;
   const isRecurring = job.schedule_type === 'CRON' || job.schedule_type === 'INTERVAL';
   const fires = useQuery({
     // With every fire and every change there are others.
@@ -28,7 +30,7 @@ export function NextFires({ job }: { job: Job }) {
   if (!isRecurring || isOver || (next === null && job.skipped_fires.length === 0 && status !== 'PAUSED'))
     return null;
   return (
-    <Card title="Next fires">
+    <Card title={zone === own ? 'Next fires' : `Next fires, times of ${zone}`}>
       <Loaded of={fires} height={150}>
         {({ fires: found, others_at: others }) => (
           <Table verticalSpacing={3} horizontalSpacing={4} withRowBorders={false} aria-label="Next fires">
@@ -66,7 +68,6 @@ function FireRow({ job, fire, others }: FireRowProps) {
     <Table.Tr>
       <Table.Td w={150} className="nowrap">
         {by === null ? when : <s>{when}</s>}
-        {zone === own ? '' : ` ${zone}`}
       </Table.Td>
       <Table.Td>
         {by === null ? (
