@@ -20,13 +20,21 @@ export interface StreamOptions {
 
 /** The server beats every 15 s. A connection that is silent for longer is dead, whatever the network says. */
 export const SILENCE_MS_MAX = 45_000;
-export const OPEN_MS_MAX = 15_000;
+const OPEN_MS_MAX = 15_000;
 
-/** Goes on until the signal aborts (it then ends without an error) or the loop is left. */
+/** What messages carry, one after the other. */
 export async function* followStream<T>(
   transport: Transport,
   options: StreamOptions,
 ): AsyncGenerator<T, void, undefined> {
+  for await (const { data } of followMessages(transport, options)) yield JSON.parse(data) as T;
+}
+
+/** Messages that carry something. Goes on until the signal aborts (it then ends without an error) or the loop is left. */
+export async function* followMessages(
+  transport: Transport,
+  options: StreamOptions,
+): AsyncGenerator<{ event: string | undefined; data: string }, void, undefined> {
   const { signal } = options;
   let { lastEventId } = options;
   let retryMs: number | undefined;
@@ -38,7 +46,8 @@ export async function* followStream<T>(
         failures = 0;
         retryMs = message.retryMs ?? retryMs;
         lastEventId = message.id || lastEventId;
-        if (message.data) yield JSON.parse(message.data) as T;
+        const { event, data } = message;
+        if (data) yield { event, data };
       }
     } catch (error) {
       if (signal?.aborted) return;
@@ -80,10 +89,7 @@ async function* connect(
   yield* parseEventStream(heard(response.body, watch));
 }
 
-export async function* heard(
-  body: ReadableStream<Uint8Array>,
-  watch: SilenceWatch,
-): AsyncGenerator<Uint8Array> {
+async function* heard(body: ReadableStream<Uint8Array>, watch: SilenceWatch): AsyncGenerator<Uint8Array> {
   // By its reader: not every browser walks a stream with `for await`.
   const reader = body.getReader();
   try {
@@ -99,13 +105,13 @@ export async function* heard(
 }
 
 /** Refusals stay what they are however often one asks; everything else may pass. */
-export function isPassing(error: unknown): boolean {
+function isPassing(error: unknown): boolean {
   if (!(error instanceof CarillonError) || error.status === undefined) return true;
   return error.status === 429 || error.status >= 500;
 }
 
 /** Aborts its signal when the outer one does, or when nothing was heard for too long. */
-export class SilenceWatch {
+class SilenceWatch {
   readonly #silence = new AbortController();
   readonly signal: AbortSignal;
   #timer: ReturnType<typeof setTimeout> | undefined;
