@@ -42,6 +42,10 @@ async function undoLast(): Promise<void> {
   expect((await readMigrations()).at(-1)?.name).toBe('0046_remember_lost_workers.sql');
   await postgres.query('DROP TABLE lost_workers');
   await postgres.query('ALTER TABLE jobs DROP COLUMN skips');
+  await postgres.query('DROP TABLE user_views, user_preferences');
+  await postgres.query('DROP TABLE fingerprint_key');
+  await postgres.query('DROP TABLE admin_keys');
+  await postgres.query('ALTER TABLE sessions DROP COLUMN admin_key');
   await postgres.query('ALTER TABLE leases DROP COLUMN times_out_at, DROP COLUMN timeouts');
   await postgres.query('DROP INDEX jobs_name');
   await postgres.query('ALTER TABLE users DROP COLUMN issuer, DROP COLUMN subject');

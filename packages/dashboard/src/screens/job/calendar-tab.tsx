@@ -241,8 +241,10 @@ function Day({ fires, skipped, count, zone }: DayProps) {
   const rest = count - shown.length;
   return (
     <ul className={classes.times}>
+      {/* Where there is no room for times. */}
+      <li className={classes.number}>{`${count.toLocaleString('en')}×`}</li>
       {shown.map((at) => (
-        <li key={at}>
+        <li key={at} className={classes.time}>
           {skipped.has(at) ? (
             <>
               <s>{clockTime(new Date(at), zone, { seconds })}</s> skipped
@@ -253,7 +255,7 @@ function Day({ fires, skipped, count, zone }: DayProps) {
         </li>
       ))}
       {rest > 0 && (
-        <li className="muted">
+        <li className={`muted ${classes.time}`}>
           {shown.length === 0
             ? `${rest.toLocaleString('en')} times`
             : `and ${rest.toLocaleString('en')} more`}
