@@ -34,8 +34,6 @@ import {
   somewhere,
 } from './role-matrix-rules.fixture.ts';
 
-const COMING_FIRE = '2090-01-01T09:00:00Z';
-
 const ENTRIES: Record<string, Entry> = {
   ...INSIGHT_ENTRIES,
   'POST /jobs': {
@@ -83,14 +81,6 @@ const ENTRIES: Record<string, Entry> = {
   'POST /jobs/{id}/runNow': { ask: job('/runNow'), ...here('jobs.run') },
   'POST /jobs/{id}/pause': { ask: job('/pause'), ...here('jobs.pause') },
   'POST /jobs/{id}/resume': { ask: job('/resume'), ...here('jobs.pause') },
-  'POST /jobs/{id}/skip': {
-    ask: (scene) => ({ ...job('/skip')(scene), payload: { at: COMING_FIRE } }),
-    ...here('jobs.pause'),
-  },
-  'POST /jobs/{id}/unskip': {
-    ask: (scene) => ({ ...job('/unskip')(scene), payload: { at: COMING_FIRE } }),
-    ...here('jobs.pause'),
-  },
   'GET /jobs/{id}/status': { ask: job('/status'), ...here('jobs.read') },
   'GET /jobs/{id}/logs': { ask: job('/logs'), ...here('runs.read') },
   'GET /jobs/{id}/runs': { ask: job('/runs'), ...here('runs.read') },
