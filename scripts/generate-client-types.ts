@@ -60,9 +60,12 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
     comment: 'ISO 8601 text, or a UNIX timestamp in seconds.',
   }),
 
-  ScheduleFields: sent(previewFields.omit({ count: true, after: true, until: true }), {
-    comment: 'Everything about when a job runs.',
-  }),
+  ScheduleFields: sent(
+    previewFields.omit({ count: true, after: true, until: true, job_id: true, namespace: true }),
+    {
+      comment: 'Everything about when a job runs.',
+    },
+  ),
   PreviewRequest: sent(previewFields, { extends: 'ScheduleFields' }),
   SchedulePreview: answered(contract.previewAnswer),
   JobFields: sent(jobFields, {

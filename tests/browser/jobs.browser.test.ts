@@ -1,7 +1,7 @@
 /** The list of jobs, a job, and the form that makes and changes them, as people use them. */
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { expectAccessible, hasBrowser, PASSWORD, PageStage } from './stage.ts';
+import { expectAccessible, expectFits, hasBrowser, PASSWORD, PageStage } from './stage.ts';
 
 const ADMIN = [{ namespace: '*', role: 'admin' }];
 const EDITOR = [{ namespace: '*', role: 'editor' }];
@@ -190,6 +190,60 @@ describe.skipIf(!hasBrowser())('jobs, on the page', () => {
     await expectAccessible(page);
     await deleteJob(page, 'acted on');
     await expect(stage.admin.jobs.get(id)).rejects.toMatchObject({ code: 'job_not_found' });
+  });
+
+  test('one of the next fires is skipped after a question and brought back, and the sentence tells what really runs', async () => {
+    const id = await make('each year', {
+      schedule_time: undefined,
+      cron_expression: '0 9 1 1 *',
+      time_zone: 'UTC',
+    });
+    const page = await stage.signedIn('ada', ADMIN, `/jobs/${id}`);
+    const next = new Date((await stage.admin.jobs.get(id)).next_run_at!);
+    const year = (ahead: number) => String(next.getUTCFullYear() + ahead);
+    const fires = page.getByRole('table', { name: 'Next fires' }).getByRole('row');
+    await fires.nth(4).waitFor();
+    await fires.first().getByRole('button', { name: 'Skip' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('The schedule goes on after it.').waitFor();
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Skip this fire' }).click();
+    await fires.first().getByText('skipped by ada').waitFor();
+    await fires.first().locator('s').waitFor();
+    await expectAccessible(page);
+    const job = await stage.admin.jobs.get(id);
+    expect(job.skipped_fires).toMatchObject([{ at: next.toISOString(), by: 'ada' }]);
+    expect(job.next_run_at?.slice(0, 4)).toBe(year(1));
+    await page.goto(`/jobs/${id}?tab=calendar&month=${year(0)}-01`);
+    await page
+      .getByRole('table', { name: /Fires in/ })
+      .getByText('skipped')
+      .waitFor();
+    await fires.first().getByRole('button', { name: 'Undo' }).click();
+    await fires.first().getByRole('button', { name: 'Skip' }).waitFor();
+    expect((await stage.admin.jobs.get(id)).skipped_fires).toEqual([]);
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.reload();
+    await fires.first().waitFor();
+    await expectFits(page);
+  });
+
+  test('many others at the same instant are told in the preview and on the calendar', async () => {
+    await stage.admin.jobs.createMany(
+      Array.from({ length: 60 }, (_, i) => ({
+        ...{ name: `herd at noon ${i}`, handler: 'default', cron_expression: '0 12 * * *', time_zone: 'UTC' },
+      })),
+    );
+    const id = await make('noon', {
+      schedule_time: undefined,
+      cron_expression: '0 12 * * *',
+      time_zone: 'UTC',
+    });
+    const page = await stage.signedIn('ada', ADMIN, `/jobs/${id}/edit`);
+    await page.getByText(/60 other jobs of this namespace fire at 12:00/).waitFor();
+    await page.goto(`/jobs/${id}?tab=calendar`);
+    await page.getByText('60 others at 12:00').first().waitFor();
+    await expectAccessible(page);
   });
 
   test('a viewer sees why actions are not theirs; an editor may not submit scripts', async () => {

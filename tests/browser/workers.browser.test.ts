@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { fixedPort } from '../support/processes.ts';
 import { endServers, launchServer } from '../support/start-server-process.ts';
@@ -55,7 +57,7 @@ describe.skipIf(!hasBrowser())('workers', () => {
     await rows().first().waitFor();
   });
 
-  test('of another server appear, and go when it was killed', async () => {
+  test('of another server appear, and are shown as lost when it was killed', async () => {
     const flags = ['--database-url', stage.databaseUrl];
     const other = launchServer({ name: 'other', folder: makeTestFolder(), port: await fixedPort(), flags });
     await other.ready();
@@ -63,7 +65,53 @@ describe.skipIf(!hasBrowser())('workers', () => {
     await page.getByRole('heading', { name: 'Workers' }).hover();
     await rows().nth(1).waitFor();
     await other.kill();
-    await rows().nth(1).waitFor({ state: 'detached' });
+    await rows().getByText('lost', { exact: true }).first().waitFor();
+  });
+
+  test('that are killed turn lost with what they held, their run is tried again, and they stay to be looked at', async () => {
+    const { key } = await stage.admin.keys.create({
+      ...{ name: 'worker', worker: { handlers: ['script'], namespaces: ['*'] } },
+    } as never);
+    const cli = fileURLToPath(new URL('../../packages/cli/bin/carillon.mjs', import.meta.url));
+    const flags = ['--url', stage.url, '--handlers', 'script', '--slots', '2', '--name', 'doomed'];
+    const worker = spawn(process.execPath, [cli, 'worker', ...flags], {
+      env: { ...process.env, CARILLON_KEY: key },
+      stdio: 'ignore',
+    });
+    const ended = new Promise((resolve) => worker.once('exit', resolve));
+    try {
+      const row = rows().filter({ hasText: 'doomed' });
+      await page.getByRole('heading', { name: 'Workers' }).hover();
+      await row.getByText('alive').waitFor();
+      // Then the run goes to the one that is killed.
+      const others = (await stage.admin.workers.list({ alive: true }).toArray()).filter(
+        ({ name }) => name !== 'doomed',
+      );
+      for (const { worker_id: id } of others) await stage.admin.workers.drain(id);
+      const { job_id: jobId } = await stage.admin.jobs.create({
+        ...{ name: 'long script', handler: 'script', payload: { interpreter: 'bash', script: 'sleep 600' } },
+      });
+      await row.getByText('1 / 2').waitFor();
+      worker.kill('SIGKILL');
+      await ended;
+      await row.getByText('lost').waitFor();
+      await row.getByText('held 1 run').waitFor();
+      await page.getByText(/lost in the last hour/).waitFor();
+      await expectAccessibleInBothSchemes(page);
+      await row.getByRole('link', { name: 'doomed' }).click();
+      await page.getByRole('link', { name: jobId.slice(-12) }).click();
+      for (const { worker_id: id } of others) await stage.admin.workers.undrain(id);
+      await expect
+        .poll(async () => (await stage.admin.runs.get(jobId)).attempts.map(({ status }) => status), {
+          timeout: 120_000,
+        })
+        .toEqual(['RUNNING', 'LOST']);
+      await stage.admin.jobs.cancel(jobId);
+      await page.goto('/workers');
+      await rows().filter({ hasText: 'doomed' }).getByText('lost').waitFor();
+    } finally {
+      worker.kill('SIGKILL');
+    }
   });
 
   test('that fell silent are shown as lost, and cannot be drained', async () => {

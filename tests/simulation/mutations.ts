@@ -207,9 +207,9 @@ const oneTooMany: Mutation = (storage) =>
 /** With a silent worker all that live are given up for dead. */
 const markLivingDead: Mutation = (storage) =>
   replace(storage, 'members', {
-    async markDead({ silent, ended }) {
+    async markDead({ silent, ...request }) {
       const workers = silent.length === 0 ? [] : await storage.members.workers();
-      return storage.members.markDead({ silent: [...silent, ...workers], ended });
+      return storage.members.markDead({ silent: [...silent, ...workers], ...request });
     },
   });
 

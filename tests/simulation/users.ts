@@ -177,6 +177,7 @@ export class Users {
       () => this.#ask('run now', (operations) => operations.runJobNow(jobId), { repeat: false }),
       () => this.#cancelSomeRun(jobId),
       () => this.#redrive(jobId),
+      () => this.#skip(jobId),
       () => this.#edit(jobId),
       () => this.#edit(jobId),
       () => this.#edit(jobId),
@@ -235,6 +236,25 @@ export class Users {
     };
     this.#ask('redrive', redriveOne, { repeat: false });
     this.#ask('redrive', redriveOne, { repeat: false });
+  }
+
+  /** One of the next fires; some change their minds and take it back. */
+  #skip(jobId: JobId): void {
+    const { chance, nowMs } = this.#world;
+    const ahead = chance.integer(1, 3);
+    let skippedMs: number | undefined;
+    const skipOne = async (operations: Operations) => {
+      const { fires } = await operations.previewSchedule({ schedule: {}, jobId, count: ahead });
+      skippedMs = fires.at(-1)?.atMs;
+      if (skippedMs !== undefined) await operations.skipFire(jobId, { atMs: skippedMs });
+    };
+    this.#ask('skip', skipOne, { repeat: false });
+    if (chance.happens(0.3))
+      this.#world.at(nowMs + chance.between(0, 3_000), () => {
+        const atMs = skippedMs;
+        if (atMs !== undefined)
+          this.#ask('unskip', (operations) => operations.unskipFire(jobId, { atMs }), { repeat: true });
+      });
   }
 
   #cancelSomeRun(jobId: JobId): void {

@@ -33,6 +33,7 @@ import { changeMatching, eachIdCommand, listCommand, pageSize } from './actions.
 import { createJob, updateJob } from './define-job.ts';
 import { PART_MAX } from './dlq.ts';
 import { asksForLines, LOG_FLAGS, showRunLog } from './run-logs.ts';
+import { skipCommands } from './skip-fire.ts';
 import { outcomeText, showStarted, watchJob } from './watch.ts';
 import { showWhy } from './why.ts';
 
@@ -124,6 +125,7 @@ export const jobCommands: readonly CommandSpec[] = [
     actOnMany: (client, ids) => changeMany(client, { action: 'resume', ids, outcome: 'resumed' }),
     sentence: (id, { changed }) => (changed ? `Resumed ${id}` : `${id} was not paused`),
   }),
+  ...skipCommands,
   eachIdCommand('jobs cancel', 'Cancel jobs for good', {
     details: 'Runs that have started are asked to stop. The job stays readable.',
     arguments: [JOB_IDS],
@@ -318,6 +320,7 @@ function jobFacts(job: Job, { latest_run: run }: JobStatusReport, out: Output): 
     ['status', statusWord(job)],
     ['schedule', scheduleText(job, (iso) => `once, at ${out.time(iso)}`)],
     ['next run', out.time(job.next_run_at)],
+    ['skipped fires', job.skipped_fires.map(({ at, by }) => `${out.time(at)} by ${by}`).join('\n')],
     ['last run', run && lastRunText(run, out)],
     ['last run id', run?.run_id],
     ['waiting runs', job.waiting_runs ? String(job.waiting_runs) : undefined],

@@ -21,7 +21,7 @@ const PAUSE_MS = 500;
 const list: CommandSpec = {
   ...listCommand('workers list', 'List who runs jobs', {
     details:
-      '`carillon workers` does the same. On a terminal ids are shown by their beginnings, which do wherever the id of a worker is taken; -o wide shows all of them, and what a narrow terminal leaves out.',
+      '`carillon workers` does the same. On a terminal ids are shown by their beginnings, which do wherever the id of a worker is taken; workers that were lost are listed for an hour, with how many runs they held; -o wide shows all of them, and what a narrow terminal leaves out.',
     examples: ['carillon workers', 'carillon workers list -o wide', 'carillon workers list --label gpu=a100'],
     options: { label: labelFilter('--label <name=value>', 'With this label; may be repeated') },
     all: true,
@@ -47,7 +47,7 @@ function workerColumns(out: Output, workers: readonly Worker[]): Column<Worker>[
         return draining ? out.paint.yellow(word) : out.paint.green(word);
       },
     },
-    { header: 'RUNNING', value: (worker) => worker.running, right: true, rank: 4 },
+    { header: 'RUNNING', value: runningOf, right: true, rank: 4 },
     { header: 'STUCK', value: (worker) => worker.stuck, right: true, rank: 6 },
     { header: 'SLOTS', value: (worker) => worker.slots, right: true, rank: 7 },
     { header: 'HANDLERS', value: (worker) => worker.handlers.join(', '), rank: 5 },
@@ -100,8 +100,10 @@ async function watchEmptying(cli: Cli, drained: Worker): Promise<number> {
         cli.out.entry(now, `${id}: ${heldText(now)}`);
         waiting.start('draining');
       }
+      // A lost one holds nothing any more, either.
+      if (!now.alive) return EXIT.failed;
       if (isEmpty(now)) return EXIT.ok;
-      if (!now.alive || !now.draining) return EXIT.failed;
+      if (!now.draining) return EXIT.failed;
       before = now;
     }
   } finally {
@@ -129,8 +131,13 @@ function heldText({ alive, draining, running, stuck }: Worker): string {
 }
 
 function stateOf({ alive, draining }: Worker): string {
-  if (!alive) return 'no';
+  if (!alive) return 'lost';
   return draining ? 'draining' : 'yes';
+}
+
+/** Of a lost one: what it held. */
+function runningOf({ alive, running, lost_runs: lost }: Worker): string {
+  return alive ? String(running) : `held ${lost}`;
 }
 
 function labelsOf({ labels }: Worker): string {

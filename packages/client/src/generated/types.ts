@@ -67,6 +67,10 @@ export interface ScheduleFields {
 }
 
 export interface PreviewRequest extends ScheduleFields {
+  /** A job that is there: without schedule fields its own schedule is shown. Its skipped fires are marked, and it is not counted among the others. */
+  readonly job_id?: string | null | undefined;
+  /** Where other jobs are counted; that of the job, or the one the caller makes jobs in, when left out. */
+  readonly namespace?: string | null | undefined;
   /** How many instants to show; 5 when left out. */
   readonly count?: number | null | undefined;
   /** Count from here instead of from now. */
@@ -83,6 +87,8 @@ export interface SchedulePreview {
     readonly at: string;
     /** The wall-clock time in the zone, with its offset. */
     readonly local: string;
+    /** Of the job that was named: who has skipped this fire; null: nobody. */
+    readonly skipped_by: string | null;
   }[];
   readonly warnings: readonly {
     readonly kind: 'gap' | 'overlap' | 'fixed_offset';
@@ -93,6 +99,14 @@ export interface SchedulePreview {
   readonly per_day: readonly {
     readonly date: string;
     readonly count: number;
+  }[];
+  /** How many other recurring jobs of the namespace fire at the first 50 of these instants, as far as they are known; instants without any are left out. Jobs with a spread start beside them and are not counted. */
+  readonly others_at: readonly {
+    readonly at: string;
+    /** Up to 1,000. */
+    readonly count: number;
+    /** True: there are more than were counted. */
+    readonly more: boolean;
   }[];
 }
 
@@ -197,10 +211,17 @@ export interface Job {
   readonly labels: Readonly<Record<string, string>>;
   readonly resources: Readonly<Record<string, number>>;
   readonly version: number;
-  /** The next occurrence; null when none lies ahead. */
+  /** The next occurrence that nobody has skipped; null when none lies ahead. */
   readonly next_run_at: string | null;
   /** @deprecated The older name of next_run_at. */
   readonly next_run_time: string | null;
+  /** Coming fires that a person has skipped, earliest first; the schedule goes on after them. */
+  readonly skipped_fires: readonly {
+    readonly at: string;
+    /** The name of who skipped it. */
+    readonly by: string;
+    readonly skipped_at: string;
+  }[];
   readonly created_at: string;
   readonly updated_at: string;
   /** Runs that are due and wait, counted up to 1000. Not in lists. */
@@ -290,6 +311,10 @@ export type ErrorCode =
   | 'time_invalid'
   | 'time_out_of_range'
   | 'schedule_never_fires'
+  | 'fire_not_found'
+  | 'fire_passed'
+  | 'job_not_recurring'
+  | 'skips_full'
   | 'unauthorized'
   | 'certificate_refused'
   | 'forbidden'
@@ -414,10 +439,17 @@ export interface JobChanged {
   readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly resources?: Readonly<Record<string, number>> | undefined;
   readonly version: number;
-  /** The next occurrence; null when none lies ahead. */
+  /** The next occurrence that nobody has skipped; null when none lies ahead. */
   readonly next_run_at?: string | null | undefined;
   /** @deprecated The older name of next_run_at. */
   readonly next_run_time?: string | null | undefined;
+  /** Coming fires that a person has skipped, earliest first; the schedule goes on after them. */
+  readonly skipped_fires?: readonly {
+    readonly at: string;
+    /** The name of who skipped it. */
+    readonly by: string;
+    readonly skipped_at: string;
+  }[] | undefined;
   readonly created_at?: string | undefined;
   readonly updated_at?: string | undefined;
   /** Runs that are due and wait, counted up to 1000. Not in lists. */
@@ -427,7 +459,7 @@ export interface JobChanged {
   /** Its latest attempt, where it was asked for by include=last_run; null when it never had one. */
   readonly last_run?: Run | null | undefined;
   /** What was asked for. */
-  readonly outcome: 'submitted' | 'updated' | 'paused' | 'resumed' | 'cancelled';
+  readonly outcome: 'submitted' | 'updated' | 'paused' | 'resumed' | 'skipped' | 'unskipped' | 'cancelled';
   /** False: the job already was as requested, or had been accepted before. */
   readonly changed: boolean;
 }
@@ -495,10 +527,17 @@ export interface JobApplied {
   readonly labels: Readonly<Record<string, string>>;
   readonly resources: Readonly<Record<string, number>>;
   readonly version: number;
-  /** The next occurrence; null when none lies ahead. */
+  /** The next occurrence that nobody has skipped; null when none lies ahead. */
   readonly next_run_at: string | null;
   /** @deprecated The older name of next_run_at. */
   readonly next_run_time: string | null;
+  /** Coming fires that a person has skipped, earliest first; the schedule goes on after them. */
+  readonly skipped_fires: readonly {
+    readonly at: string;
+    /** The name of who skipped it. */
+    readonly by: string;
+    readonly skipped_at: string;
+  }[];
   readonly created_at: string;
   readonly updated_at: string;
   /** Runs that are due and wait, counted up to 1000. Not in lists. */
@@ -667,7 +706,7 @@ export interface Why {
   /** The first reason: what matters most. */
   readonly text: string;
   readonly reasons: readonly {
-    readonly code: 'paused' | 'not_due' | 'retry_wait' | 'at_limit' | 'no_worker' | 'workers_draining' | 'slots_busy' | 'behind_others' | 'starting' | 'start_timeout' | 'no_scheduler' | 'running' | 'cancelling' | 'interrupted' | 'succeeded' | 'failed' | 'dead_letter' | 'cancelled' | 'skipped' | 'schedule_ended';
+    readonly code: 'paused' | 'not_due' | 'retry_wait' | 'at_limit' | 'no_worker' | 'workers_draining' | 'slots_busy' | 'behind_others' | 'starting' | 'start_timeout' | 'no_scheduler' | 'running' | 'cancelling' | 'interrupted' | 'succeeded' | 'failed' | 'dead_letter' | 'cancelled' | 'skipped' | 'fire_skipped' | 'schedule_ended';
     /** What is the matter, in plain sentences. */
     readonly text: string;
     readonly since_at: string | null;
@@ -833,10 +872,17 @@ export interface ListedJob {
   readonly labels: Readonly<Record<string, string>>;
   readonly resources: Readonly<Record<string, number>>;
   readonly version: number;
-  /** The next occurrence; null when none lies ahead. */
+  /** The next occurrence that nobody has skipped; null when none lies ahead. */
   readonly next_run_at: string | null;
   /** @deprecated The older name of next_run_at. */
   readonly next_run_time: string | null;
+  /** Coming fires that a person has skipped, earliest first; the schedule goes on after them. */
+  readonly skipped_fires: readonly {
+    readonly at: string;
+    /** The name of who skipped it. */
+    readonly by: string;
+    readonly skipped_at: string;
+  }[];
   readonly created_at: string;
   readonly updated_at: string;
   /** Runs that are due and wait, counted up to 1000. Not in lists. */
@@ -1202,7 +1248,14 @@ export interface Worker {
   readonly language: string | null;
   readonly version: string | null;
   readonly labels: Readonly<Record<string, string>>;
+  /** False: it was lost. */
   readonly alive: boolean;
+  /** When it was given up for dead; such workers are listed for an hour. null: it is not. */
+  readonly lost_at: string | null;
+  /** Of a lost one: how many runs it held, which are tried again. */
+  readonly lost_runs: number;
+  /** The first 20 of them. */
+  readonly lost_run_ids: readonly string[];
   /** Runs it takes at once. */
   readonly slots: number;
   /** Runs it holds now. */

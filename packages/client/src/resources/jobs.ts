@@ -126,6 +126,16 @@ export class Jobs extends Resource {
     return this.send('POST', path`/jobs/${jobId}/resume`, options);
   }
 
+  /** One coming fire of a recurring job; the schedule goes on after it. Again changes nothing. */
+  skip(jobId: string, at: string | Date, options: CallOptions = {}): Promise<JobChanged> {
+    return this.send('POST', path`/jobs/${jobId}/skip`, options, { body: { at }, repeatable: true });
+  }
+
+  /** Takes a skip back, until the fire is due. */
+  unskip(jobId: string, at: string | Date, options: CallOptions = {}): Promise<JobChanged> {
+    return this.send('POST', path`/jobs/${jobId}/unskip`, options, { body: { at }, repeatable: true });
+  }
+
   /** Runs that have started are asked to stop; the job stays readable. A job that is over is refused (job_already_finished). */
   cancel(jobId: string, options: CallOptions = {}): Promise<JobChanged> {
     return this.send('POST', path`/jobs/${jobId}/cancel`, options);

@@ -115,6 +115,8 @@ export class DeadLetters extends Resource {
 export interface WorkerQuery extends PageQuery {
   /** Only those with this label, as `name:value`; of several, all must hold. */
   readonly label?: string | readonly string[] | undefined;
+  /** true: only those that are alive; false: only those that were lost within the last hour. */
+  readonly alive?: boolean | undefined;
 }
 
 export class Workers extends Resource {

@@ -164,6 +164,7 @@ export const WORKERS_QUERY = {
     label: labels
       .optional()
       .describe('Only those with this label, as name:value; given several times, all must hold.'),
+    alive: yesOrNo.optional().describe('true: only those that are alive; false: only those that were lost.'),
   }),
 } satisfies Shape;
 

@@ -107,6 +107,9 @@ const worker = {
   version: '0.1.0',
   labels: { gpu: 'a100' },
   alive: true,
+  lost_at: null,
+  lost_runs: 0,
+  lost_run_ids: [],
   slots: 50,
   running: 3,
   stuck: 0,
@@ -199,9 +202,10 @@ export const EXAMPLES = {
     description: 'every weekday at 09:00 (Europe/Paris)',
     schedule_type: 'CRON',
     time_zone: 'Europe/Paris',
-    fires: [{ at: '2030-01-02T08:00:00.000Z', local: '2030-01-02T09:00:00+01:00' }],
+    fires: [{ at: '2030-01-02T08:00:00.000Z', local: '2030-01-02T09:00:00+01:00', skipped_by: null }],
     warnings: [],
     per_day: [],
+    others_at: [{ at: '2030-01-02T08:00:00.000Z', count: 412, more: false }],
   },
 } as const;
 

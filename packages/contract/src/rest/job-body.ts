@@ -2,7 +2,14 @@
  * The bodies that create jobs, change one or preview a schedule: shapes and words, strictly. Every field is optional here;
  * what a job needs and what goes together is judged by the domain. null means the default.
  */
-import { JOB_FIELDS, type JobInput, parseInstant, Refusal, SCHEDULE_FIELDS } from '@carillon/domain';
+import {
+  JOB_FIELDS,
+  type JobId,
+  type JobInput,
+  parseInstant,
+  Refusal,
+  SCHEDULE_FIELDS,
+} from '@carillon/domain';
 import { z } from 'zod';
 import { inputShape, toInput } from './field-schemas.ts';
 import { isBody, readShape, type Shape } from './shape.ts';
@@ -65,10 +72,37 @@ export function requireNoBody(body: unknown): void {
 
 const scheduleFields = inputShape(SCHEDULE_FIELDS);
 
+/** Which fire of a job is skipped, or is skipped no longer. */
+export const SKIP_BODY = {
+  schema: z.strictObject({
+    at: z
+      .union([z.string(), z.number()])
+      .describe('The instant of a coming fire, as the preview answers it: ISO 8601 with an offset.'),
+  }),
+} satisfies Shape;
+
+export function toSkipRequest({ at }: z.output<typeof SKIP_BODY.schema>): { readonly atMs: number } {
+  return { atMs: parseInstant(at, { field: 'at' }) };
+}
+
 /** The fields of a job that make its schedule, and which of its instants to show. */
 export const PREVIEW_BODY = {
   schema: z.strictObject({
     ...scheduleFields,
+    job_id: z
+      .uuid()
+      .nullish()
+      .describe(
+        'A job that is there: without schedule fields its own schedule is shown. Its skipped fires are marked, and it is not counted among the others.',
+      ),
+    namespace: z
+      .string()
+      .min(1)
+      .max(100)
+      .nullish()
+      .describe(
+        'Where other jobs are counted; that of the job, or the one the caller makes jobs in, when left out.',
+      ),
     count: countInBody(100).describe('How many instants to show; 5 when left out.'),
     after: scheduleFields.start_at.describe('Count from here instead of from now.'),
     until: scheduleFields.start_at.describe(
@@ -79,9 +113,11 @@ export const PREVIEW_BODY = {
 } satisfies Shape;
 
 export function toPreviewRequest(read: z.output<typeof PREVIEW_BODY.schema>) {
-  const { count, after, until, ...schedule } = read;
+  const { count, after, until, job_id: jobId, namespace, ...schedule } = read;
   return {
     schedule: toInput(SCHEDULE_FIELDS, schedule),
+    jobId: (jobId ?? undefined) as JobId | undefined,
+    namespace: namespace ?? undefined,
     count: count ?? 5,
     afterMs: after == null ? undefined : parseInstant(after, { field: 'after' }),
     untilMs: until == null ? undefined : parseInstant(until, { field: 'until' }),

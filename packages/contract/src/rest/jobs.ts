@@ -18,9 +18,9 @@ import {
   type RunFacts,
   SCHEDULE_FIELDS,
   type Schedule,
-  type ScheduleType,
   SHOWN_JOB_STATUSES,
   type ShownJobStatus,
+  type SkippedFire,
   stateWord,
   WAITING_RUNS_MAX,
 } from '@carillon/domain';
@@ -34,6 +34,12 @@ import { runAnswer, runView } from './runs.ts';
 const fields = answerShape(JOB_FIELDS);
 const { name, key, namespace, user_id } = fields;
 
+const skippedFire = answerOf<SkippedFire>('SkippedFire')({
+  at: [instant, ({ atMs }) => instantText(atMs)],
+  by: [z.string().describe('The name of who skipped it.'), ({ by }) => by],
+  skipped_at: [instant, ({ skippedAtMs }) => instantText(skippedAtMs)],
+});
+
 /** A job; fields that its schedule does not use are null. */
 export const jobAnswer = z
   .strictObject({
@@ -46,8 +52,13 @@ export const jobAnswer = z
     ...nullable(answerShape(SCHEDULE_FIELDS)),
     schedule_type: fields.schedule_type,
     version: z.int(),
-    next_run_at: instant.nullable().describe('The next occurrence; null when none lies ahead.'),
+    next_run_at: instant
+      .nullable()
+      .describe('The next occurrence that nobody has skipped; null when none lies ahead.'),
     next_run_time: deprecated(instant.nullable(), 'next_run_at'),
+    skipped_fires: z
+      .array(skippedFire.answer)
+      .describe('Coming fires that a person has skipped, earliest first; the schedule goes on after them.'),
     created_at: instant,
     updated_at: instant,
     waiting_runs: z
@@ -89,11 +100,12 @@ interface JobFacts {
   readonly job: Job;
   readonly status: ShownJobStatus;
   readonly nextRunMs: number | undefined;
+  readonly skips?: readonly SkippedFire[] | undefined;
   readonly waiting?: { readonly waitingRuns: number; readonly waitingReason: string | undefined };
   readonly last?: { readonly run: RunFacts | undefined };
 }
 
-export function jobView({ job, status, nextRunMs, waiting, last }: JobFacts): JobView {
+export function jobView({ job, status, nextRunMs, skips = [], waiting, last }: JobFacts): JobView {
   return {
     ...IN_ORDER,
     job_id: job.jobId,
@@ -110,6 +122,7 @@ export function jobView({ job, status, nextRunMs, waiting, last }: JobFacts): Jo
     version: job.version,
     next_run_at: instantText(nextRunMs),
     next_run_time: instantText(nextRunMs),
+    skipped_fires: skips.map(skippedFire.view),
     created_at: instantText(job.createdAtMs),
     updated_at: instantText(job.updatedAtMs),
     ...(waiting && waitingView(waiting)),
@@ -153,7 +166,15 @@ function frequencyWord(interval: Interval): string | null {
 }
 
 /** The word that the first versions answered as status, when only a status was answered. */
-export const OUTCOMES = ['submitted', 'updated', 'paused', 'resumed', 'cancelled'] as const;
+export const OUTCOMES = [
+  'submitted',
+  'updated',
+  'paused',
+  'resumed',
+  'skipped',
+  'unskipped',
+  'cancelled',
+] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 const outcome = {
@@ -349,40 +370,3 @@ export const bulkAnswer = bulkReport.answer;
 export function bulkView({ action, dryRun }: BulkRequest, report: BulkReport) {
   return bulkReport.view({ action, dryRun, ...report });
 }
-
-interface PreviewFacts {
-  readonly description: string;
-  readonly schedule: { readonly type: ScheduleType };
-  readonly zone: string;
-  readonly fires: readonly { readonly atMs: number; readonly local: string }[];
-  readonly warnings: readonly {
-    readonly kind: 'gap' | 'overlap' | 'fixed_offset';
-    readonly message: string;
-    readonly atMs: number;
-  }[];
-  readonly perDay: readonly { readonly date: string; readonly count: number }[];
-}
-
-const fire = answerOf<PreviewFacts['fires'][number]>()({
-  at: [instant, ({ atMs }) => instantText(atMs)],
-  local: [z.string().describe('The wall-clock time in the zone, with its offset.'), ({ local }) => local],
-});
-const warning = answerOf<PreviewFacts['warnings'][number]>()({
-  kind: [z.enum(['gap', 'overlap', 'fixed_offset']), ({ kind }) => kind],
-  message: [z.string(), ({ message }) => message],
-  at: [instant, ({ atMs }) => instantText(atMs)],
-});
-
-export const { answer: previewAnswer, view: previewView } = answerOf<PreviewFacts>('SchedulePreview')({
-  description: [z.string(), ({ description }) => description],
-  schedule_type: [fields.schedule_type, ({ schedule }) => schedule.type],
-  time_zone: [z.string(), ({ zone }) => zone],
-  fires: [z.array(fire.answer), ({ fires }) => fires.map(fire.view)],
-  warnings: [z.array(warning.answer), ({ warnings }) => warnings.map(warning.view)],
-  per_day: [
-    z
-      .array(z.strictObject({ date: z.string(), count: z.int() }))
-      .describe('How often it fires on each day of the zone, from after to until; empty without until.'),
-    ({ perDay }) => perDay.map(({ date, count }) => ({ date, count })),
-  ],
-});

@@ -351,6 +351,9 @@ interface WorkerFacts {
   readonly remote: boolean;
   readonly draining: boolean;
   readonly stuck: number;
+  readonly lostAtMs: number | undefined;
+  readonly held: number;
+  readonly heldRuns: readonly RunId[];
 }
 
 export const { answer: workerAnswer, view: workerView } = answerOf<WorkerFacts>('Worker')({
@@ -364,7 +367,18 @@ export const { answer: workerAnswer, view: workerView } = answerOf<WorkerFacts>(
   language: [z.string().nullable().describe('What it is written in.'), (worker) => worker.language ?? null],
   version: [z.string().nullable(), (worker) => worker.version ?? null],
   labels: [z.record(z.string(), z.string()), (worker) => ({ ...worker.labels })],
-  alive: [z.boolean(), (worker) => worker.alive],
+  alive: [z.boolean().describe('False: it was lost.'), (worker) => worker.alive],
+  lost_at: [
+    instant
+      .nullable()
+      .describe('When it was given up for dead; such workers are listed for an hour. null: it is not.'),
+    (worker) => instantText(worker.lostAtMs),
+  ],
+  lost_runs: [
+    z.int().describe('Of a lost one: how many runs it held, which are tried again.'),
+    (worker) => worker.held,
+  ],
+  lost_run_ids: [z.array(z.uuid()).describe('The first 20 of them.'), (worker) => [...worker.heldRuns]],
   slots: [z.int().describe('Runs it takes at once.'), (worker) => worker.slots],
   running: [z.int().describe('Runs it holds now.'), (worker) => worker.running],
   stuck: [

@@ -2,11 +2,11 @@
  * Keeps what is shown true: an update names the jobs and runs that changed, and only questions about those are asked again. What is
  * under the pointer, ticked or in a dialog does not move: lists wait, and say that there is something new.
  */
-import type { LiveUpdate } from '@carillon/client';
-import { type QueryClient, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
 import { usePreferences } from '../ui/preferences.tsx';
 import { followLive } from './live-stream.ts';
+import { createRefresher } from './refresher.ts';
 
 export interface LiveState {
   /** paused: the person said so. */
@@ -20,9 +20,6 @@ const LiveContext = createContext<LiveState>({ state: 'lost', asOf: 0 });
 export function useLive(): LiveState {
   return useContext(LiveContext);
 }
-
-/** Lists, counts and charts are read again at most this often, however much happens. */
-const LISTS_MS = 2_000;
 
 export function LiveProvider({ children }: { children: ReactNode }) {
   const queries = useQueryClient();
@@ -63,33 +60,4 @@ const ABOUT_RUNS: ReadonlySet<unknown> = new Set(['jobs', 'runs', 'dead', 'worke
 
 function isAboutRuns({ queryKey: [about] }: { queryKey: readonly unknown[] }): boolean {
   return ABOUT_RUNS.has(about);
-}
-
-function createRefresher(queries: QueryClient) {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const wanted = new Set<unknown>();
-  const lists = () => {
-    timer = undefined;
-    const about = new Set(wanted);
-    wanted.clear();
-    void queries.invalidateQueries({
-      predicate: ({ queryKey: [first, second] }) =>
-        about.has(first) &&
-        (second === 'list' || first === 'stats' || first === 'failures' || first === 'workers'),
-    });
-  };
-  const refresh = ({ changed, refetch }: LiveUpdate) => {
-    const ids = new Set<unknown>([...changed.jobs, ...changed.runs]);
-    void queries.invalidateQueries({
-      predicate: ({ queryKey: [first, second] }) =>
-        (first === 'jobs' || first === 'runs') && second !== 'list' && (refetch || ids.has(second)),
-    });
-    if (refetch || changed.jobs.length > 0) wanted.add('jobs');
-    if (refetch || changed.runs.length > 0)
-      for (const about of ['runs', 'stats', 'failures']) wanted.add(about);
-    if (refetch || changed.workers) wanted.add('workers');
-    if (refetch || changed.dead_letters) wanted.add('dead');
-    if (wanted.size > 0) timer ??= setTimeout(lists, LISTS_MS);
-  };
-  return Object.assign(refresh, { stop: () => clearTimeout(timer) });
 }

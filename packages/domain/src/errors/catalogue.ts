@@ -62,6 +62,22 @@ export const CATALOGUE = {
     status: 400,
     fix: 'Check start_at, end_at and the rule: no occurrence lies between them.',
   },
+  fire_not_found: {
+    status: 400,
+    fix: 'Name an instant at which the job fires next: POST /api/schedules/preview with its job_id lists them.',
+  },
+  fire_passed: {
+    status: 409,
+    fix: 'Choose a fire that is not due yet. What has started can be cancelled: POST /api/runs/{id}/cancel.',
+  },
+  job_not_recurring: {
+    status: 409,
+    fix: 'Cancel the job, or give it another time: PATCH /api/jobs/{id}.',
+  },
+  skips_full: {
+    status: 409,
+    fix: 'Pause the job instead, or change its schedule; or take back skips that are not needed.',
+  },
   unauthorized: {
     status: 401,
     fix: 'Send the header "Authorization: Bearer <key>"; the admin key is in <data>/admin.key.',

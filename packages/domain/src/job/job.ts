@@ -5,6 +5,7 @@
 import type { JobId, JsonObject } from '../ids.ts';
 import type { RetryPolicy } from '../retry/retry-policy.ts';
 import type { MisfirePolicy, Schedule } from '../schedule/schedule.ts';
+import type { SkippedFire } from '../schedule/skipped-fires.ts';
 import type { InputsOf, ValuesOf } from './field-kinds.ts';
 import type { JOB_FIELDS, SCHEDULE_FIELDS } from './job-fields.ts';
 
@@ -28,6 +29,8 @@ export interface Job extends JobDefinition {
   readonly status: JobStatus;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
+  /** Fires that a person has skipped, the earliest first; those that have passed may still be among them. */
+  readonly skips?: readonly SkippedFire[] | undefined;
 }
 
 /** A job as somebody asks for it: words and numbers whose shape is right and whose meaning nobody has judged yet. */

@@ -35,6 +35,7 @@ export const REASON_CODES = [
   'dead_letter',
   'cancelled',
   'skipped',
+  'fire_skipped',
   'schedule_ended',
 ] as const;
 export type ReasonCode = (typeof REASON_CODES)[number];

@@ -9,4 +9,5 @@ export * from './parse-instant.ts';
 export * from './parse-zone.ts';
 export * from './plan-fires.ts';
 export * from './schedule.ts';
+export * from './skipped-fires.ts';
 export * from './suggest-zone.ts';

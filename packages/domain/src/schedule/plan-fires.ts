@@ -1,8 +1,9 @@
 /**
  * Decides what happens to the occurrences that are due: which run and which are skipped. Every nominal instant from the
- * cursor up to the latest that is due gets exactly one verdict. The skipped ones are always the oldest: first those that fell
- * into a pause by a person, then those that an outage delayed for too long. Costs about the same after a second as after a year
- * of either: it looks at what runs, and counts the rest by arithmetic.
+ * cursor up to the latest that is due gets exactly one verdict. What a person has skipped is skipped in any case; it is judged as
+ * if the schedule did not have it. Of the others the skipped ones are always the oldest: first those that fell into a pause by a
+ * person, then those that an outage delayed for too long. Costs about the same after a second as after a year of either: it looks
+ * at what runs, and counts the rest by arithmetic.
  */
 import type { SkipReason } from '../run/run.ts';
 import { fireTime } from './fire-time.ts';
@@ -17,6 +18,7 @@ import {
   type Schedule,
   STANDSTILL_MS_MAX,
 } from './schedule.ts';
+import { isOccurrence, type SkippedBy, type SkippedFire, skippedBy } from './skipped-fires.ts';
 
 /** However many a policy allows, one pass never starts more. */
 export const PLANNED_RUNS_MAX = 10_000;
@@ -24,15 +26,15 @@ export const PLANNED_RUNS_MAX = 10_000;
 export interface FirePlan {
   /** Nominal instants to start now, oldest first. */
   readonly run: number[];
-  /** At most one for each reason, oldest first. */
+  /** Oldest first: one for each fire that a person skipped, and of what lies between those at most one for each reason. */
   readonly skipped: readonly SkippedRange[];
   /** The first nominal instant that is not due yet; undefined when the schedule has ended. */
   readonly nextMs: number | undefined;
 }
 
-/** The nominal instants from the first to the last skipped one. */
+/** The nominal instants from the first to the last skipped one, with no other verdict between them. */
 export interface SkippedRange extends OccurrenceCount {
-  readonly reason: Extract<SkipReason, 'paused' | 'misfire'>;
+  readonly reason: Extract<SkipReason, 'paused' | 'misfire'> | SkippedBy;
   readonly fromMs: number;
   readonly toMs: number;
 }
@@ -50,9 +52,26 @@ export interface PlanFiresOptions {
    * short the pause was: only a job that asks to catch up gets it.
    */
   readonly resumedAtMs?: number | undefined;
+  /** What a person has skipped, the earliest first. */
+  readonly skips?: readonly SkippedFire[] | undefined;
 }
 
 export function planFires(options: PlanFiresOptions): FirePlan {
+  const { skips = [], cursorMs, nowMs, schedule } = options;
+  const due = skips.filter(
+    ({ atMs }) => atMs >= cursorMs && atMs <= nowMs && (atMs === cursorMs || isOccurrence(schedule, atMs)),
+  );
+  const plan = planOthers({ ...options, skips: due });
+  const judged = due.filter(({ atMs }) => plan.nextMs === undefined || atMs < plan.nextMs);
+  if (judged.length === 0) return plan;
+  const byPeople = judged.map((skip) => ({
+    ...{ reason: skippedBy(skip), fromMs: skip.atMs, toMs: skip.atMs, count: 1, exact: true },
+  }));
+  return { ...plan, skipped: [...plan.skipped, ...byPeople].sort((a, b) => a.fromMs - b.fromMs) };
+}
+
+/** All but what a person has skipped. */
+function planOthers(options: PlanFiresOptions): FirePlan {
   const { schedule, misfire, jobId, cursorMs, nowMs, resumedAtMs } = options;
   const latenessMs = (nominalMs: number) => nowMs - fireTime({ schedule, jobId, nominalMs });
   // Not due, or the clock went back: what lies before the cursor has its verdict already.
@@ -64,9 +83,12 @@ export function planFires(options: PlanFiresOptions): FirePlan {
     return planAfterPause({ ...options, schedule }, resumedAtMs);
   const due = dueOccurrences(occurrencesOf(schedule), cursorMs);
   const latestMs = latestDue(due, { cursorMs, nowMs, latenessMs });
-  const run = chooseRuns(due, { misfire, cursorMs, latestMs, latenessMs });
-  const toMs = due.previous((run[0] ?? latestMs + 1) - 1, cursorMs);
-  const skipped = toMs === undefined ? [] : [skippedRange(due, { reason: 'misfire', cursorMs, toMs })];
+  const wanted = unskipped(due, options.skips);
+  const wantedMs = wanted.previous(latestMs, cursorMs);
+  const run =
+    wantedMs === undefined ? [] : chooseRuns(wanted, { misfire, cursorMs, latestMs: wantedMs, latenessMs });
+  const toMs = (run[0] ?? latestMs + 1) - 1;
+  const skipped = skippedRanges(due, { reason: 'misfire', cursorMs, toMs, skips: options.skips });
   return { run, skipped, nextMs: nextFire(schedule, latestMs) };
 }
 
@@ -80,14 +102,14 @@ function planAfterPause(
   const untilMs = Math.min(resumedAtMs - 1, nowMs);
   const latenessMs = (nominalMs: number) => untilMs - fireTime({ schedule, jobId, nominalMs });
   const later = { ...options, resumedAtMs: undefined };
-  if (latenessMs(cursorMs) < 0) return planFires(later);
+  if (latenessMs(cursorMs) < 0) return planOthers(later);
   const due = dueOccurrences(occurrencesOf(schedule), cursorMs);
   const toMs = latestDue(due, { cursorMs, nowMs: untilMs, latenessMs });
-  const paused = skippedRange(due, { reason: 'paused', cursorMs, toMs });
+  const paused = skippedRanges(due, { reason: 'paused', cursorMs, toMs, skips: options.skips });
   const nextMs = nextFire(schedule, toMs);
-  if (nextMs === undefined) return { run: [], skipped: [paused], nextMs };
-  const rest = planFires({ ...later, cursorMs: nextMs });
-  return { ...rest, skipped: [paused, ...rest.skipped] };
+  if (nextMs === undefined) return { run: [], skipped: paused, nextMs };
+  const rest = planOthers({ ...later, cursorMs: nextMs });
+  return { ...rest, skipped: [...paused, ...rest.skipped] };
 }
 
 /** The spread never reaches the next instant: at most the newest one still waits for its share to pass. */
@@ -139,12 +161,18 @@ function chooseAll(
   return [...overdue, ...late];
 }
 
+interface DueOccurrences extends Pick<Occurrences, 'previous' | 'count'> {
+  /** At or after the instant. */
+  first(fromMs: number): number | undefined;
+}
+
 /**
  * The occurrences from the cursor on. The cursor itself always counts: it was written as due, and must get its verdict
  * even if the tz data has changed since and the rule no longer names it.
  */
-function dueOccurrences(all: Occurrences, cursorMs: number): Pick<Occurrences, 'previous' | 'count'> {
+function dueOccurrences(all: Occurrences, cursorMs: number): DueOccurrences {
   return {
+    first: (fromMs) => (fromMs <= cursorMs ? cursorMs : all.next(fromMs - 1)),
     previous(atMs, floorMs) {
       const previousMs = all.previous(atMs, Math.max(floorMs, cursorMs));
       if (previousMs !== undefined) return previousMs;
@@ -174,10 +202,36 @@ function listBack(
   return found.reverse();
 }
 
-function skippedRange(
-  due: Pick<Occurrences, 'count'>,
-  options: { reason: SkippedRange['reason']; cursorMs: number; toMs: number },
-): SkippedRange {
-  const { reason, cursorMs: fromMs, toMs } = options;
-  return { reason, fromMs, toMs, ...due.count(fromMs, toMs) };
+/** Those that nobody has skipped. */
+function unskipped(due: DueOccurrences, skips: readonly SkippedFire[] = []): Pick<Occurrences, 'previous'> {
+  if (skips.length === 0) return due;
+  const skipped = new Set(skips.map(({ atMs }) => atMs));
+  return {
+    previous(atMs, floorMs) {
+      let foundMs = due.previous(atMs, floorMs);
+      while (foundMs !== undefined && skipped.has(foundMs)) foundMs = due.previous(foundMs - 1, floorMs);
+      return foundMs;
+    },
+  };
+}
+
+/** From the cursor to the instant, in parts between what a person has skipped. */
+function skippedRanges(
+  due: DueOccurrences,
+  options: {
+    reason: SkippedRange['reason'];
+    cursorMs: number;
+    toMs: number;
+    skips: readonly SkippedFire[] | undefined;
+  },
+): SkippedRange[] {
+  const { reason, cursorMs, toMs, skips = [] } = options;
+  const cuts = skips.map(({ atMs }) => atMs).filter((atMs) => atMs >= cursorMs && atMs <= toMs);
+  return [...cuts, toMs + 1].flatMap((endMs, i) => {
+    const startMs = i === 0 ? cursorMs : cuts[i - 1]! + 1;
+    const lastMs = endMs > startMs ? due.previous(endMs - 1, startMs) : undefined;
+    const firstMs = lastMs === undefined ? undefined : due.first(startMs);
+    if (firstMs === undefined || lastMs === undefined) return [];
+    return [{ reason, fromMs: firstMs, toMs: lastMs, ...due.count(firstMs, lastMs) }];
+  });
 }

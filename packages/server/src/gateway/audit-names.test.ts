@@ -6,7 +6,17 @@ const gateway = new GatewayFixture();
 afterAll(() => gateway.app.close());
 
 const ACTIONS = [
-  ...['jobs.create', 'jobs.update', 'jobs.pause', 'jobs.resume', 'jobs.cancel', 'jobs.delete', 'jobs.run'],
+  ...[
+    'jobs.create',
+    'jobs.update',
+    'jobs.pause',
+    'jobs.resume',
+    'jobs.skip',
+    'jobs.unskip',
+    'jobs.cancel',
+    'jobs.delete',
+    'jobs.run',
+  ],
   ...['runs.cancel', 'runs.rerun', 'dead_letters.redrive'],
   ...['namespaces.create', 'namespaces.update', 'namespaces.delete'],
   ...['users.create', 'users.update', 'users.grants', 'users.password', 'users.delete'],
@@ -39,6 +49,9 @@ async function changeJobs(): Promise<void> {
     timezone: 'Europe/Paris',
     end_at: '2031-01-01T00:00:00Z',
   });
+  const { next_run_at: at } = await ok('POST', `/jobs/${id}/skip`, { at: '2030-06-01T07:00:00Z' });
+  expect(at).not.toBeNull();
+  await ok('POST', `/jobs/${id}/unskip`, { at: '2030-06-01T07:00:00Z' });
   await ok('POST', `/jobs/${id}/pause`);
   await ok('POST', `/jobs/${id}/resume`);
   const { run_id: first } = await ok('POST', `/jobs/${id}/runNow`, { reason: 'why', input: { myField: 2 } });

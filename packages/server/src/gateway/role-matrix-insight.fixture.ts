@@ -8,7 +8,17 @@ export interface Entry extends Rule {
   readonly ask: (scene: Scene) => Promise<Partial<InjectOptions>> | Partial<InjectOptions>;
 }
 
+const COMING_FIRE = '2090-01-01T09:00:00Z';
+
 export const INSIGHT_ENTRIES: Record<string, Entry> = {
+  'POST /jobs/{id}/skip': {
+    ask: (scene) => ({ ...job('/skip')(scene), payload: { at: COMING_FIRE } }),
+    ...here('jobs.pause'),
+  },
+  'POST /jobs/{id}/unskip': {
+    ask: (scene) => ({ ...job('/unskip')(scene), payload: { at: COMING_FIRE } }),
+    ...here('jobs.pause'),
+  },
   'GET /jobs/strips': {
     ask: (scene) => ({ url: `/jobs/strips?ids=${scene.jobId}` }),
     ...somewhere('runs.read'),

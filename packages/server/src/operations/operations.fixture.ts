@@ -134,9 +134,9 @@ export class OperationsFixture {
   }
 
   async fire(cursor: Cursor): Promise<number[]> {
-    const { schedule, misfire, jobId, nominalAtMs: cursorMs, resumedAtMs } = cursor;
+    const { schedule, misfire, jobId, nominalAtMs: cursorMs, resumedAtMs, skips } = cursor;
     const nowMs = this.clock.now();
-    const plan = planFires({ schedule, misfire, jobId, cursorMs, nowMs, resumedAtMs });
+    const plan = planFires({ schedule, misfire, jobId, cursorMs, nowMs, resumedAtMs, skips });
     const runs = plan.run.map((nominalAtMs) => ({ runId: this.random.id() as RunId, nominalAtMs }));
     const next = plan.nextMs === undefined ? undefined : { nominalAtMs: plan.nextMs };
     const fired = await this.storage.schedule.fire(

@@ -1,4 +1,5 @@
-import { beforeEach, expect, test } from 'vitest';
+import { SERVER } from '@carillon/domain';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { OperationsFixture, turnsDuring } from './operations.fixture.ts';
 
 let fixture: OperationsFixture;
@@ -72,4 +73,73 @@ test('others have their turn while what comes up is worked out', async () => {
     expect(runs).toHaveLength(100);
   });
   expect(turns).toBeGreaterThanOrEqual(9);
+});
+
+test('with a job alone its own coming fires are shown, and who skipped some of them', async () => {
+  const { jobId } = await fixture.operations.createJob({ name: 'x', cronExpression: '0 9 * * *' });
+  const [first, second] = [Date.UTC(2030, 0, 2, 9), Date.UTC(2030, 0, 3, 9)];
+  await fixture.operations.skipFire(jobId, { atMs: second });
+  const own = await fixture.operations.previewSchedule({ schedule: {}, jobId, count: 2 });
+  expect(own.description).toBe('every day at 09:00 (UTC)');
+  expect(own.fires.map(({ atMs, skippedBy }) => [atMs, skippedBy])).toEqual([
+    [first, undefined],
+    [second, SERVER.name],
+  ]);
+  const other = { schedule: { cronExpression: '0 10 * * *' }, jobId, count: 1 };
+  expect((await fixture.operations.previewSchedule(other)).fires[0]!.atMs).toBe(Date.UTC(2030, 0, 2, 10));
+  const stranger = { ...SERVER, kind: 'key', id: 'k', name: 'k', grants: [] } as const;
+  const elsewhere = [{ namespace: 'elsewhere', role: 'viewer', ownOnly: false }] as const;
+  await expect(
+    fixture.everyones.previewSchedule({ ...stranger, grants: elsewhere }, { schedule: {}, jobId, count: 1 }),
+  ).rejects.toMatchObject({ code: 'job_not_found' });
+});
+
+describe('others at the same instants', () => {
+  const create = async (count: number, input: Parameters<typeof fixture.operations.createJob>[0]) => {
+    for (let i = 0; i < count; i += 1) await fixture.operations.createJob(input);
+  };
+  const others = async (over: Partial<Parameters<typeof fixture.operations.previewSchedule>[0]> = {}) => {
+    const schedule = { cronExpression: '0 0 * * *' };
+    const { othersAt } = await fixture.operations.previewSchedule({ schedule, count: 3, ...over });
+    return othersAt.map(({ atMs, count, more }) => [new Date(atMs).toISOString().slice(8, 10), count, more]);
+  };
+
+  test('are counted at the first instants, and later where their rules say so', async () => {
+    expect(await others()).toEqual([]);
+    await create(3, { name: 'daily', cronExpression: '0 0 * * *' });
+    await create(2, { name: 'every second day', cronExpression: '0 0 2,4 1 *' });
+    await create(1, { name: 'that day', cronExpression: '0 0 3 1 *' });
+    await create(1, { name: 'beside', cronExpression: '1 0 * * *' });
+    await create(4, { name: 'spread', cronExpression: '0 0 * * *', spreadSeconds: 3_600 });
+    expect(await others()).toEqual([
+      ['02', 5, false],
+      ['03', 4, false],
+      ['04', 5, false],
+    ]);
+  });
+
+  test('are known of a month that lies ahead, too', async () => {
+    await create(2, { name: 'daily', cronExpression: '0 0 * * *' });
+    expect(await others({ afterMs: Date.UTC(2030, 4, 1), count: 1 })).toEqual([['02', 2, false]]);
+  });
+
+  test('are none for a schedule that is spread, none of another namespace, and not the job itself', async () => {
+    const { jobId } = await fixture.operations.createJob({ name: 'x', cronExpression: '0 0 * * *' });
+    expect(await others()).toEqual([
+      ['02', 1, false],
+      ['03', 1, false],
+      ['04', 1, false],
+    ]);
+    expect(await others({ jobId })).toEqual([]);
+    expect(await others({ namespace: 'elsewhere' })).toEqual([]);
+    expect(await others({ schedule: { cronExpression: '0 0 * * *', spreadSeconds: 60 } })).toEqual([]);
+  });
+
+  test('are counted up to a thousand', async () => {
+    const input = { name: 'x', cronExpression: '0 0 * * *' };
+    await fixture.operations.createJobs(Array.from({ length: 1_000 }, () => input));
+    expect(await others({ count: 1 })).toEqual([['02', 1_000, false]]);
+    await create(1, input);
+    expect(await others({ count: 1 })).toEqual([['02', 1_000, true]]);
+  });
 });

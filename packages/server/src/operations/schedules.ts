@@ -7,7 +7,9 @@ import {
   defineJob,
   describeSchedule,
   fixedOffsetWarning,
+  homeOf,
   isRecurring,
+  type JobId,
   type JobInput,
   localText,
   nextFire,
@@ -18,10 +20,16 @@ import {
   type Schedule,
 } from '@carillon/domain';
 import type { OperationPorts } from './operation-ports.ts';
+import { type OthersAt, othersAt } from './others-at.ts';
+import { visibleJob } from './support/visibility.ts';
 
 export interface PreviewRequest {
   /** The fields of a job that make its schedule; others are ignored. */
   readonly schedule: JobInput;
+  /** A job that is there: without a schedule its own is shown, and what of it is skipped. It is none of the others. */
+  readonly jobId?: JobId | undefined;
+  /** Where others are counted; that of the job when left out. */
+  readonly namespace?: string | undefined;
   readonly count: number;
   /** Counted from here instead of from now. */
   readonly afterMs?: number | undefined;
@@ -38,10 +46,19 @@ export interface SchedulePreview {
   readonly schedule: Schedule;
   readonly description: string;
   readonly zone: string;
-  readonly fires: readonly { readonly atMs: number; readonly local: string }[];
+  readonly fires: readonly ShownFire[];
   readonly warnings: readonly ScheduleWarning[];
   /** On the days of the zone; empty unless `untilMs` was given. */
   readonly perDay: readonly DayCount[];
+  /** Other jobs that fire at the first of these instants. */
+  readonly othersAt: readonly OthersAt[];
+}
+
+export interface ShownFire {
+  readonly atMs: number;
+  readonly local: string;
+  /** Who has skipped it; undefined: nobody. */
+  readonly skippedBy: string | undefined;
 }
 
 /** Warnings cover this much time ahead, so that a clock change is reported before it happens. */
@@ -50,14 +67,19 @@ const YEAR_MS = 366 * 24 * 3_600_000;
 const DAYS_MAX = 42;
 const DAY_MS = 24 * 3_600_000;
 
-export function scheduleOperations({ clock, slices }: OperationPorts) {
+export function scheduleOperations(ports: OperationPorts) {
+  const { clock, slices } = ports;
   return {
     async previewSchedule(caller: Caller, request: PreviewRequest): Promise<SchedulePreview> {
       requireMay(caller, 'schedules.preview');
       const afterMs = request.afterMs ?? clock.now();
-      const { schedule } = await slices.run(() =>
-        defineJob({ ...request.schedule, name: 'preview' }, afterMs),
-      );
+      const { jobId } = request;
+      const job = jobId && (await visibleJob(ports, { caller, jobId, action: 'jobs.read' }));
+      const isOwn =
+        job !== undefined && Object.values(request.schedule).every((value) => value === undefined);
+      const { schedule } = isOwn
+        ? job
+        : await slices.run(() => defineJob({ ...request.schedule, name: 'preview' }, afterMs));
       const zone = isRecurring(schedule) ? schedule.zone : 'UTC';
       const { untilMs: endMs } = request;
       requireWindow(afterMs, endMs);
@@ -72,7 +94,10 @@ export function scheduleOperations({ clock, slices }: OperationPorts) {
         schedule,
         description: describeSchedule(schedule),
         zone,
-        fires: fires.map((atMs) => ({ atMs, local: localText(zone, atMs) })),
+        fires: fires.map((atMs) => ({
+          ...{ atMs, local: localText(zone, atMs) },
+          skippedBy: job?.skips?.find((skip) => skip.atMs === atMs)?.by,
+        })),
         warnings: [
           ...zoneWarnings(schedule, listed[0]!),
           ...(await slices.run(() => daylightSavingWarnings(schedule, { afterMs, untilMs }))),
@@ -81,6 +106,10 @@ export function scheduleOperations({ clock, slices }: OperationPorts) {
           endMs === undefined
             ? []
             : await slices.run(() => perDay(schedule, { fromMs: afterMs + 1, untilMs: endMs, zone })),
+        othersAt: await othersAt(ports, caller, {
+          ...{ schedule, fires, exceptJobId: jobId, nowMs: clock.now() },
+          namespace: request.namespace ?? job?.namespace ?? homeOf(caller),
+        }),
       };
     },
   };

@@ -277,6 +277,7 @@ CREATE TABLE jobs (
   resources        jsonb,
   last_nominal_at  bigint,
   key              text,
+  skips            jsonb,
   CONSTRAINT jobs_pkey PRIMARY KEY (job_id)
 );
 CREATE UNIQUE INDEX jobs_idempotency_key ON jobs USING btree (namespace, idempotency_key) WHERE (idempotency_key IS NOT NULL);
@@ -334,6 +335,24 @@ CREATE TABLE listeners (
   peer       jsonb,
   CONSTRAINT listeners_pkey PRIMARY KEY (boot_id)
 ) WITH (fillfactor=50);
+
+CREATE TABLE lost_workers (
+  worker_id    text NOT NULL,
+  node_id      uuid NOT NULL,
+  session      integer NOT NULL,
+  slots        integer NOT NULL,
+  handlers     text[] NOT NULL,
+  name         text,
+  language     text,
+  version      text,
+  labels       jsonb NOT NULL,
+  last_seen_at bigint NOT NULL,
+  lost_at      bigint NOT NULL,
+  held         integer NOT NULL,
+  held_runs    uuid[] NOT NULL,
+  CONSTRAINT lost_workers_pkey PRIMARY KEY (worker_id)
+);
+CREATE INDEX lost_workers_lost_at ON lost_workers USING btree (lost_at);
 
 CREATE TABLE namespaces (
   name         text NOT NULL,

@@ -119,7 +119,9 @@ export class Recovery implements Service {
     const workers = await members.workers();
     const silent = this.#watch.observe({ workers, askedAt, answeredAt: clock.monotonic() });
     const isGone = ({ alive, bootId }: WorkerState) => !alive || ended.includes(bootId);
-    return silent.length > 0 || workers.some(isGone) ? members.markDead({ silent, ended }) : [];
+    return silent.length > 0 || workers.some(isGone) 
+      ? members.markDead({ silent, ended, nowMs: clock.now() })
+      : [];
   }
 
   async #takeOver(marked: readonly WorkerId[]): Promise<void> {

@@ -144,7 +144,7 @@ describeEachPostgres('what a run says of itself', (server) => {
     expect(await ask('GET', `/runs/${runId}/checkpoint`)).toMatchObject({ run_id: runId, value: { row: 7 } });
     const storage = openTestStorage(database.url);
     const silent = (await storage.members.workers()).filter(({ handlers }) => handlers.includes('work'));
-    await storage.members.markDead({ silent, ended: [] });
+    await storage.members.markDead({ silent, ended: [], nowMs: Date.now() });
     await storage.close();
     // The server that lost it comes back under a new name with its next heartbeat, which is far off here.
     const other = await startWorking();

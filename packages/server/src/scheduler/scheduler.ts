@@ -164,8 +164,8 @@ export class Scheduler implements Service {
 }
 
 function planFire(cursor: Cursor, nowMs: number): Fire {
-  const { schedule, misfire, jobId, nominalAtMs: cursorMs, resumedAtMs } = cursor;
-  const plan = planFires({ schedule, misfire, jobId, cursorMs, nowMs, resumedAtMs });
+  const { schedule, misfire, jobId, nominalAtMs: cursorMs, resumedAtMs, skips } = cursor;
+  const plan = planFires({ schedule, misfire, jobId, cursorMs, nowMs, resumedAtMs, skips });
   return {
     cursor,
     runs: plan.run.map((nominalAtMs) => ({ runId: occurrenceRunId(jobId, nominalAtMs), nominalAtMs })),

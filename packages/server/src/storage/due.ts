@@ -2,7 +2,7 @@
  * What is planned: a cursor stands for the next occurrence of a recurring schedule, and firing it makes a run and moves it
  * forward; `due` holds the runs that wait for their instant, for a slot of their job or for a slot.
  */
-import type { JobId, MisfirePolicy, RecurringSchedule, RunId, RunInput } from '@carillon/domain';
+import type { JobId, MisfirePolicy, RecurringSchedule, RunId, RunInput, SkippedFire } from '@carillon/domain';
 
 export interface Cursor {
   readonly jobId: JobId;
@@ -15,6 +15,8 @@ export interface Cursor {
   readonly misfire: MisfirePolicy;
   /** When a person resumed the job, if this cursor stood still through the pause. */
   readonly resumedAtMs: number | undefined;
+  /** Of the job at this version: what a person has skipped. */
+  readonly skips?: readonly SkippedFire[] | undefined;
 }
 
 /** A run to be written into `due`. once: the only occurrence of a one-off. endsJob: nothing follows it. */

@@ -2,7 +2,7 @@
  * Reads for people who look for something or ask why it does not run: the last outcomes of several jobs, who holds the slots of a
  * job, how many wait before a run, and what an id or a name begins with. Each looks at a bounded number of rows.
  */
-import type { Job, JobId, RunId, RunStatus, Visible, WorkerId } from '@carillon/domain';
+import type { Job, JobId, RecurringSchedule, RunId, RunStatus, Visible, WorkerId } from '@carillon/domain';
 
 /** The attempt of a run that was handed out last. */
 export interface StripRun {
@@ -74,6 +74,26 @@ export interface Found<Hit> {
 /** Ids of one range that are looked at, per table. */
 export const IDS_LOOKED_AT_MAX = 1_000;
 
+export interface FiresQuery {
+  readonly atMs: readonly number[];
+  readonly namespace: string;
+  readonly visible: readonly Visible[] | undefined;
+  /** It is not counted. */
+  readonly exceptJobId: JobId | undefined;
+}
+
+/** Jobs of one rule whose next fire is at the instant. */
+export interface FiresAt {
+  readonly atMs: number;
+  readonly schedule: RecurringSchedule;
+  readonly count: number;
+  /** Of this instant not every job was looked at, whatever its rule. */
+  readonly partial: boolean;
+}
+
+/** Jobs that are looked at for each instant, of all namespaces. */
+export const FIRES_LOOKED_AT_MAX = 2_000;
+
 export interface NamePrefix {
   /** In any case. */
   readonly prefix: string;
@@ -94,6 +114,8 @@ export interface InsightStore {
   runsByIds(range: IdRange): Promise<Found<FoundRun>>;
   /** Recurring jobs whose name begins with it, in the order of names. */
   jobsByName(prefix: NamePrefix): Promise<readonly FoundJob[]>;
+  /** How many recurring jobs fire next at these instants, by their rules. Paused ones are not among them. */
+  firesAt(query: FiresQuery): Promise<readonly FiresAt[]>;
 }
 
 /** One entry per run, of what was read newest first. */

@@ -93,7 +93,9 @@ export interface UpcomingFire {
   readonly job: Pick<Job, 'jobId' | 'name' | 'namespace' | 'userId' | 'handler' | 'priority'>;
   readonly fireAtMs: number;
   /** Undefined for a run; its later occurrences follow from the schedule. */
-  readonly cursor: { readonly schedule: RecurringSchedule; readonly nominalAtMs: number } | undefined;
+  readonly cursor:
+    | ({ readonly schedule: RecurringSchedule; readonly nominalAtMs: number } & Pick<Job, 'skips'>)
+    | undefined;
 }
 
 export interface UpcomingQuery {

@@ -91,6 +91,24 @@ export interface WorkerState extends WorkerRecord {
   readonly alive: boolean;
 }
 
+/** A worker that was given up for dead, as it was then. */
+export interface LostWorker
+  extends Pick<
+      WorkerState,
+      'workerId' | 'nodeId' | 'session' | 'slots' | 'handlers' | 'labels' | 'lastSeenMs'
+    >,
+    Pick<WorkerRecord, 'name' | 'language' | 'version'> {
+  readonly lostAtMs: number;
+  /** Runs that it held; the first of them by their ids. They were taken back. */
+  readonly held: number;
+  readonly heldRuns: readonly RunId[];
+}
+
+/** How long lost workers are known, how many of them, and how many of their runs are named. */
+export const LOST_KEPT_MS = 3_600_000;
+export const LOST_KEPT_MAX = 500;
+export const LOST_RUNS_MAX = 20;
+
 export interface SaidByBeat {
   /** Handlers that have not returned though their runs were reported. */
   readonly stuck?: number;
@@ -183,8 +201,17 @@ export interface MemberStore {
     fromMs: number;
     untilMs?: number;
   }): Promise<UnreceivedRun[]>;
-  /** Declares dead: the silent, and those of processes that have ended. Answers all that are dead and not forgotten. */
-  markDead(request: { silent: readonly HeardWorker[]; ended: readonly BootId[] }): Promise<WorkerId[]>;
+  /**
+   * Declares dead: the silent, and those of processes that have ended. Answers all that are dead and not forgotten. What they hold now
+   * is remembered for lostWorkers.
+   */
+  markDead(request: {
+    silent: readonly HeardWorker[];
+    ended: readonly BootId[];
+    nowMs: number;
+  }): Promise<WorkerId[]>;
+  /** Those that were declared dead within LOST_KEPT_MS before now, the latest first, at most LOST_KEPT_MAX. */
+  lostWorkers(nowMs: number): Promise<LostWorker[]>;
   /** Forgets dead workers, and those of a process that leaves, which hold nothing; but not until when their handlers were offered. */
   forgetWorkers(workers: readonly WorkerId[]): Promise<void>;
   /**

@@ -3,7 +3,7 @@
  * cursor in one transaction with everything that follows (SCHED-1). A limited run that is open or leased holds one of its job's
  * numbered slots (SCHED-2).
  */
-import type { JobId, NodeId, RunId } from '@carillon/domain';
+import type { JobId, NodeId, SkippedRange as PlannedSkip, RunId } from '@carillon/domain';
 import type { Cursor } from './due.ts';
 import type { LaneHint } from './lane.ts';
 
@@ -36,23 +36,25 @@ export interface PlannedRun {
   readonly fireAtMs: number;
 }
 
-export interface SkippedRange {
+export interface SkippedRange extends PlannedSkip {
   readonly runId: RunId;
-  readonly reason: 'paused' | 'misfire';
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly count: number;
-  readonly exact: boolean;
 }
 
 export interface Fire {
   readonly cursor: Cursor;
   /** Occurrences that run, unless a limit and the job's overlap policy say otherwise. */
   readonly runs: readonly { readonly runId: RunId; readonly nominalAtMs: number }[];
-  /** Occurrences that were missed and do not run: one recorded verdict per range. */
+  /** Occurrences that do not run, missed or skipped by a person: one recorded verdict per range, oldest first. */
   readonly skipped: readonly SkippedRange[];
   /** The next occurrence; undefined when the schedule has ended. */
   readonly next: { readonly nominalAtMs: number; readonly fireAtMs: number } | undefined;
+}
+
+/** The last occurrence that has its verdict with this fire. */
+export function lastJudgedMs({ runs, skipped }: Pick<Fire, 'runs' | 'skipped'>): number | undefined {
+  const [ranMs, skippedMs] = [runs.at(-1)?.nominalAtMs, skipped.at(-1)?.toMs];
+  if (ranMs === undefined || skippedMs === undefined) return ranMs ?? skippedMs;
+  return Math.max(ranMs, skippedMs);
 }
 
 export interface Fired {

@@ -62,7 +62,7 @@ export function JobEditor({ draftId, title, initial, job }: JobEditorProps) {
     setRestored(undefined);
     dropDraft(draftId);
   };
-  const preview = usePreview(body);
+  const preview = usePreview(body, job);
   const errors = useMemo(() => [...missing, refusal, preview.error], [missing, refusal, preview.error]);
   const patch = base && patchOf(base.body, body);
   const jobId = job?.job_id;
@@ -158,9 +158,14 @@ function restore(draftId: string, initial: Body): Draft | undefined {
   return draft.text === undefined && isSame(draft.body as Json, initial as Json) ? undefined : draft;
 }
 
-function usePreview(body: Body) {
+/** Others are counted where the job is, without itself. */
+function usePreview(body: Body, job: Job | undefined) {
   const schedule = scheduleFieldsOf(body);
-  const key = JSON.stringify({ ...schedule, schedule_type: scheduleTypeOf(body) });
+  const { namespace } = body;
+  const where = job
+    ? { job_id: job.job_id }
+    : typeof namespace === 'string' && namespace !== '' && { namespace };
+  const key = JSON.stringify({ ...schedule, schedule_type: scheduleTypeOf(body), ...where });
   const [settled] = useDebouncedValue(key, PREVIEW_AFTER_MS);
   const request = JSON.parse(settled) as PreviewRequest;
   const { data, error } = useQuery({

@@ -8,6 +8,7 @@ import { nextClockChange } from '../../ui/clock-changes.ts';
 import { useZone } from '../../ui/preferences.tsx';
 import { clockTime, dayKey, dayName, offset } from '../../ui/time.ts';
 import { Warning } from '../../ui/warning.tsx';
+import { othersText, worstOf } from '../job/others.ts';
 import { capital } from '../jobs/schedule-words.ts';
 
 interface SchedulePreviewProps {
@@ -35,7 +36,7 @@ export function SchedulePreview({ preview, error, schedule }: SchedulePreviewPro
 
 function Meaning({ preview, schedule }: { preview: Preview; schedule: PreviewRequest }) {
   const own = useZone();
-  const { description, schedule_type: type, time_zone: zone, fires, warnings } = preview;
+  const { description, schedule_type: type, time_zone: zone, fires, warnings, others_at: others } = preview;
   const isRecurring = type === 'CRON' || type === 'INTERVAL';
   const zones = isRecurring && zone !== own ? [zone, own] : [own];
   return (
@@ -46,6 +47,7 @@ function Meaning({ preview, schedule }: { preview: Preview; schedule: PreviewReq
       {warnings.map(({ at, message }) => (
         <Warning key={`${at} ${message}`}>{message}</Warning>
       ))}
+      <Herd others={others} zone={isRecurring ? zone : own} />
       {type !== 'IMMEDIATE' && <Fires fires={fires.map(({ at }) => at)} zones={zones} own={own} />}
       {type === 'CRON' && <AroundClockChange schedule={schedule} zone={zone} own={own} />}
       {isRecurring && fires.length < FIRES && (
@@ -54,6 +56,20 @@ function Meaning({ preview, schedule }: { preview: Preview; schedule: PreviewReq
         </Text>
       )}
     </Stack>
+  );
+}
+
+/** Very many jobs at one instant wait for each other. */
+function Herd({ others, zone }: { others: Preview['others_at']; zone: string }) {
+  const worst = worstOf(others);
+  if (!worst) return null;
+  const date = new Date(worst.at);
+  const clock = clockTime(date, zone, { seconds: date.getTime() % 60_000 !== 0 });
+  return (
+    <Warning>
+      {othersText(worst, 'other jobs')} of this namespace fire at {clock}, too: they may wait for each other.
+      Another minute, or a spread, keeps them apart.
+    </Warning>
   );
 }
 

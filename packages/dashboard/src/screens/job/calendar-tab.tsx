@@ -9,8 +9,6 @@ import { isForward, nextClockChange } from '../../ui/clock-changes.ts';
 import { useZone } from '../../ui/preferences.tsx';
 import { clockTime, dayKey, dayName } from '../../ui/time.ts';
 import { Warning } from '../../ui/warning.tsx';
-import { bodyOfJob } from '../edit-job/job-body.ts';
-import { scheduleFieldsOf } from '../edit-job/when-mode.ts';
 import {
   byDay,
   dayStartMs,
@@ -22,6 +20,7 @@ import {
   weeksOf,
 } from './fire-calendar.ts';
 import classes from './job.module.css';
+import { othersText, worstOf } from './others.ts';
 
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 const TIMES_SHOWN_MAX = 3;
@@ -98,7 +97,7 @@ async function readMonth(
       fires: [job.next_run_at],
       perDay: new Map([[dayKey(new Date(job.next_run_at), zone), 1]]),
     };
-  const schedule = scheduleFieldsOf(bodyOfJob(job));
+  const schedule = { job_id: job.job_id };
   return readFires((request) => carillon.schedules.preview(request, { signal }), { schedule, fromMs, toMs });
 }
 
@@ -181,7 +180,16 @@ function Month({ found, weeks, zone, today, month, title }: MonthProps) {
                     <span>{Number(day.slice(8))}</span>
                     {day === changeDay && <span className={classes.change}>clocks change</span>}
                   </span>
-                  <Day fires={days.get(day) ?? []} count={found.perDay.get(day) ?? 0} zone={zone} />
+                  <Day
+                    fires={days.get(day) ?? []}
+                    skipped={found.skipped}
+                    count={found.perDay.get(day) ?? 0}
+                    zone={zone}
+                  />
+                  <Herd
+                    others={found.others.filter(({ at }) => dayKey(new Date(at), zone) === day)}
+                    zone={zone}
+                  />
                 </td>
               ))}
             </tr>
@@ -203,7 +211,30 @@ function Month({ found, weeks, zone, today, month, title }: MonthProps) {
   );
 }
 
-function Day({ fires, count, zone }: { fires: readonly string[]; count: number; zone: string }) {
+/** Where very many jobs fire at the same instant, it is said: they wait for each other. */
+function Herd({ others, zone }: { others: Fires['others']; zone: string }) {
+  const worst = worstOf(others);
+  if (!worst) return null;
+  const clock = clockTime(new Date(worst.at), zone, { seconds: Date.parse(worst.at) % 60_000 !== 0 });
+  const words = `${othersText(worst)} at ${clock}`;
+  return (
+    <span
+      className={classes.herd}
+      title={`${othersText(worst, 'other jobs')} of this namespace fire at ${clock}, too.`}
+    >
+      {words}
+    </span>
+  );
+}
+
+interface DayProps {
+  readonly fires: readonly string[];
+  readonly skipped: ReadonlySet<string>;
+  readonly count: number;
+  readonly zone: string;
+}
+
+function Day({ fires, skipped, count, zone }: DayProps) {
   if (count === 0) return null;
   const shown = fires.slice(0, TIMES_SHOWN_MAX);
   const seconds = shown.some((at) => Date.parse(at) % 60_000 !== 0);
@@ -214,7 +245,13 @@ function Day({ fires, count, zone }: { fires: readonly string[]; count: number; 
       <li className={classes.number}>{`${count.toLocaleString('en')}×`}</li>
       {shown.map((at) => (
         <li key={at} className={classes.time}>
-          {clockTime(new Date(at), zone, { seconds })}
+          {skipped.has(at) ? (
+            <>
+              <s>{clockTime(new Date(at), zone, { seconds })}</s> skipped
+            </>
+          ) : (
+            clockTime(new Date(at), zone, { seconds })
+          )}
         </li>
       ))}
       {rest > 0 && (

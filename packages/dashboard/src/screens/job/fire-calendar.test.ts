@@ -30,7 +30,11 @@ const DAY_MS = 86_400_000;
 const FROM = Date.parse('2026-11-01T00:00:00Z');
 const ANSWER: SchedulePreview = {
   ...{ description: '', schedule_type: 'CRON', time_zone: 'UTC', warnings: [] },
-  fires: [{ at: '2026-11-02T09:00:00.000Z', local: '' }],
+  fires: [
+    { at: '2026-11-02T09:00:00.000Z', local: '', skipped_by: null },
+    { at: '2026-11-03T09:00:00.000Z', local: '', skipped_by: 'ada' },
+  ],
+  others_at: [{ at: '2026-11-02T09:00:00.000Z', count: 412, more: false }],
   per_day: [
     { date: '2026-11-01', count: 0 },
     { date: '2026-11-02', count: 1 },
@@ -44,14 +48,16 @@ test('a month is asked for at once, and no longer than the server looks ahead', 
     return ANSWER;
   };
   const range = { schedule: { cron_expression: '0 9 * * *' }, fromMs: FROM };
-  const { fires, perDay } = await readFires(preview, { ...range, toMs: FROM + 43 * DAY_MS });
+  const { fires, perDay, skipped, others } = await readFires(preview, { ...range, toMs: FROM + 43 * DAY_MS });
   expect(asked).toEqual([
     {
       ...{ cron_expression: '0 9 * * *', count: 100, after: '2026-11-01T00:00:00.000Z' },
       until: '2026-12-13T00:00:00.000Z',
     },
   ]);
-  expect(fires).toEqual(['2026-11-02T09:00:00.000Z']);
+  expect(fires).toEqual(['2026-11-02T09:00:00.000Z', '2026-11-03T09:00:00.000Z']);
+  expect([...skipped]).toEqual(['2026-11-03T09:00:00.000Z']);
+  expect(others).toEqual(ANSWER.others_at);
   expect([...perDay]).toEqual([['2026-11-02', 1]]);
 });
 

@@ -54,9 +54,14 @@ export interface Fires {
   readonly fires: readonly string[];
   readonly perDay: ReadonlyMap<string, number>;
   readonly warnings: SchedulePreview['warnings'];
+  /** Of those in fires: what a person has skipped. */
+  readonly skipped: ReadonlySet<string>;
+  readonly others: SchedulePreview['others_at'];
 }
 
-export const NO_FIRES: Fires = { fires: [], perDay: new Map(), warnings: [] };
+export const NO_FIRES: Fires = {
+  ...{ fires: [], perDay: new Map(), warnings: [], skipped: new Set<string>(), others: [] },
+};
 
 export async function readFires(
   preview: (request: PreviewRequest) => Promise<SchedulePreview>,
@@ -66,11 +71,14 @@ export async function readFires(
   const untilMs = Math.min(toMs, fromMs + DAYS_MAX * DAY_MS);
   const range = { after: new Date(fromMs).toISOString(), until: new Date(untilMs).toISOString() };
   try {
-    const { fires, per_day: days, warnings } = await preview({ ...schedule, ...range, count: FIRES_MAX });
+    const answer = await preview({ ...schedule, ...range, count: FIRES_MAX });
+    const { fires, per_day: days, warnings, others_at: others } = answer;
     return {
       fires: fires.map(({ at }) => at),
       perDay: new Map(days.filter(({ count }) => count > 0).map(({ date, count }) => [date, count])),
       warnings,
+      skipped: new Set(fires.filter(({ skipped_by: by }) => by !== null).map(({ at }) => at)),
+      others,
     };
   } catch (error) {
     if (isCarillonError(error, 'schedule_never_fires')) return NO_FIRES;

@@ -12,6 +12,7 @@ import { RUN_COLUMNS } from '../runs/run-columns.tsx';
 import { CalendarTab } from './calendar-tab.tsx';
 import { DefinitionTab } from './definition-tab.tsx';
 import { JobHeader } from './job-header.tsx';
+import { NextFires } from './next-fires.tsx';
 import { RunStrip } from './run-strip.tsx';
 import { VersionsTab } from './versions-tab.tsx';
 import { WhyNot } from './why-not.tsx';
@@ -48,6 +49,7 @@ export function JobScreen() {
         <Stack gap="md">
           <JobHeader job={found} />
           <WhyNot job={found} />
+          <NextFires job={found} />
           <RunStrip jobId={jobId} />
           <Tabs value={tab} onChange={show} keepMounted={false}>
             <Tabs.List mb="sm">

@@ -16,6 +16,8 @@ const WORDS: Readonly<Record<string, string>> = {
   'jobs.apply': 'applied it',
   'jobs.pause': 'paused it',
   'jobs.resume': 'resumed it',
+  'jobs.skip': 'skipped a fire',
+  'jobs.unskip': 'took back a skip',
   'jobs.cancel': 'cancelled it',
 };
 

@@ -7,6 +7,7 @@ const REPORT = {
   ...{ schedule_type: 'CRON', cron_expression: '0 9 * * 1-5', time_zone: 'Europe/Paris' },
   ...{ schedule_time: null, interval: null, start_at: null, end_at: null },
   ...{ status: 'SCHEDULED', next_run_at: '2026-11-18T08:00:00.000Z', waiting_runs: 0, waiting_reason: null },
+  skipped_fires: [],
 } as unknown as Job;
 const say = (change: Partial<Job> = {}) =>
   whenSentence({ ...REPORT, ...change }, { zone: 'Europe/Paris', now: NOW });
@@ -21,6 +22,10 @@ test('a job that will not run says why', () => {
   expect(say({ status: 'PAUSED' })).toContain('paused, so that nothing runs until it is resumed.');
   expect(say({ status: 'CANCELLED' })).toContain('cancelled');
   expect(say({ next_run_at: null })).toContain('nothing is due any more.');
+  const skipped_fires = [
+    { at: '2026-11-18T08:00:00.000Z', by: 'ada', skipped_at: '2026-11-18T05:00:00.000Z' },
+  ];
+  expect(say({ next_run_at: null, skipped_fires })).toContain('every fire that is left is skipped.');
 });
 
 test('a run that waits is told with its reason', () => {

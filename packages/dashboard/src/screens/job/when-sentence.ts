@@ -23,7 +23,11 @@ function upcoming(job: Job, { zone, now }: { zone: string; now: number }): strin
   const waits = waitingWords(job);
   if (waits !== undefined) return waits;
   if (job.next_run_at === null)
-    return job.status === 'RUNNING' ? 'it runs now, and no later run is due.' : 'nothing is due any more.';
+    return job.status === 'RUNNING'
+      ? 'it runs now, and no later run is due.'
+      : job.skipped_fires.length > 0
+        ? 'every fire that is left is skipped.'
+        : 'nothing is due any more.';
   const at = new Date(job.next_run_at);
   const ahead = at.getTime() - now;
   const seconds = at.getTime() % 60_000 !== 0;

@@ -1,7 +1,7 @@
 /** One worker: what it offers, what it runs now. */
 import { Badge, Group, Stack, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { Empty } from '../../ui/empty.tsx';
@@ -43,9 +43,25 @@ export function WorkerScreen() {
                   <Row name="Id">
                     <span className="mono wrap-anywhere">{found.worker_id}</span>
                   </Row>
-                  <Row name="Busy">
+                  <Row name={found.alive ? 'Busy' : 'Held'}>
                     <Slots worker={found} />
                   </Row>
+                  {found.lost_at !== null && (
+                    <Row name="Lost">
+                      <Instant at={found.lost_at} />
+                    </Row>
+                  )}
+                  {found.lost_run_ids.length > 0 && (
+                    <Row name="Taken back">
+                      <Group gap={8}>
+                        {found.lost_run_ids.map((runId) => (
+                          <Link key={runId} to="/runs/$runId" params={{ runId }} className="mono">
+                            {runId.slice(-12)}
+                          </Link>
+                        ))}
+                      </Group>
+                    </Row>
+                  )}
                   <Row name="Handlers">
                     <Group gap={4}>
                       {found.handlers.map((name) => (

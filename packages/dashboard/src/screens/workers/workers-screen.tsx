@@ -72,7 +72,14 @@ export function stateOf({ alive, draining }: Worker): 'ALIVE' | 'DRAINING' | 'DE
   return draining ? 'DRAINING' : 'ALIVE';
 }
 
-export function Slots({ worker: { running, slots, stuck } }: { worker: Worker }) {
+export function Slots({ worker }: { worker: Worker }) {
+  const { running, slots, stuck, alive, lost_runs: lost } = worker;
+  if (!alive)
+    return (
+      <Text span inherit className="tabular">
+        held {lost} {lost === 1 ? 'run' : 'runs'}
+      </Text>
+    );
   return (
     <Group gap={6} wrap="nowrap">
       <Progress
@@ -113,6 +120,9 @@ export function WorkersScreen() {
             <Text size="sm" c="dimmed">
               {living.length} alive · {sum(({ running }) => running)} of {sum(({ slots }) => slots)} slots
               busy
+              {workers.length > living.length
+                ? ` · ${workers.length - living.length} lost in the last hour`
+                : ''}
             </Text>
           );
         }}

@@ -18,9 +18,11 @@ import {
   RUN_BODY,
   rpc,
   runAddedAnswer,
+  SKIP_BODY,
   toBulkRequest,
   toPreviewRequest,
   toRunRequest,
+  toSkipRequest,
 } from '@carillon/contract';
 import { actedReply, userNamed } from './jobs.ts';
 import {
@@ -99,6 +101,47 @@ export function jobActionOperations({ operations, charge }: ApiContext): Operati
         const { caller, id, ifVersion } = call;
         const job = await operations.resumeJob(caller, id, { ifVersion });
         return actedReply(operations, call, { job, outcome: 'resumed' });
+      },
+    }),
+
+    operation({
+      method: 'POST',
+      path: '/jobs/{id}/skip',
+      rpc: { method: call.skipFire },
+      access: 'jobs.pause',
+      tag: 'jobs',
+      summary: 'Skip one coming fire of a job',
+      description:
+        'The schedule goes on after it, and nothing makes up for it. At its instant it is recorded as a run with the status SKIPPED and the reason "skipped by …". Skipping it again changes nothing. Refused for an instant at which the job does not fire (400 fire_not_found, which names the next ones), for one that is due or has fired (409 fire_passed) and for jobs that run once (409 job_not_recurring). Edits of other fields keep it; a schedule without that instant drops it.',
+      subject: 'job',
+      headers: { ...IF_MATCH, ...PREFER },
+      body: reading(SKIP_BODY, toSkipRequest),
+      bodyExamples: { 'the next one': { at: EXAMPLES.job.next_run_at } },
+      answers: { 200: { description: 'Skipped: the job.', ...acted('skipped', 'SCHEDULED') } },
+      handle: async (call) => {
+        const { caller, id, ifVersion, body } = call;
+        const job = await operations.skipFire(caller, id, { ...body, ifVersion });
+        return actedReply(operations, call, { job, outcome: 'skipped' });
+      },
+    }),
+
+    operation({
+      method: 'POST',
+      path: '/jobs/{id}/unskip',
+      rpc: { method: call.unskipFire },
+      access: 'jobs.pause',
+      tag: 'jobs',
+      summary: 'Take back the skip of a fire',
+      description: 'Until the fire is due. A fire that is not skipped is left as it is.',
+      subject: 'job',
+      headers: { ...IF_MATCH, ...PREFER },
+      body: reading(SKIP_BODY, toSkipRequest),
+      bodyExamples: { 'the next one': { at: EXAMPLES.job.next_run_at } },
+      answers: { 200: { description: 'It runs again: the job.', ...acted('unskipped', 'SCHEDULED') } },
+      handle: async (call) => {
+        const { caller, id, ifVersion, body } = call;
+        const job = await operations.unskipFire(caller, id, { ...body, ifVersion });
+        return actedReply(operations, call, { job, outcome: 'unskipped' });
       },
     }),
 
@@ -228,7 +271,7 @@ export function jobActionOperations({ operations, charge }: ApiContext): Operati
       tag: 'schedules',
       summary: 'What a schedule means',
       description:
-        'The schedule fields of a job, in words and in its next instants, with warnings where a change of the clock within a year skips or repeats a planned time, or where the zone (EST, MST) has no daylight saving time. A schedule that never fires is refused.',
+        'The schedule fields of a job, in words and in its next instants, with warnings where a change of the clock within a year skips or repeats a planned time, or where the zone (EST, MST) has no daylight saving time, and how many other jobs of the namespace fire at the same instants. With job_id alone, the coming fires of that job. A schedule that never fires is refused.',
       body: reading(PREVIEW_BODY, toPreviewRequest),
       bodyExamples: {
         cron: { cron_expression: '0 9 * * 1-5', time_zone: 'Europe/Paris', count: 1 },

@@ -252,13 +252,13 @@ export function workerOperations({ operations }: ApiContext): Operation[] {
       query: reading(WORKERS_QUERY),
       answers: {
         200: {
-          description: 'All that are known, by id.',
+          description: 'All that are alive, and those that were lost within the last hour, by id.',
           schema: z.array(workerAnswer),
           example: [EXAMPLES.worker],
         },
       },
       handle: async ({ caller, query }) =>
-        wholeListReply(await operations.listWorkers(caller, query.label), {
+        wholeListReply(await operations.listWorkers(caller, { labels: query.label, alive: query.alive }), {
           ...query,
           view: workerView,
           cursorOf: ({ workerId }) => workerId,

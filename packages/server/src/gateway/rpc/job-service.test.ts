@@ -47,6 +47,23 @@ describe.each(Object.keys(PROTOCOLS) as ProtocolName[])('%s', (protocol) => {
     expect(streamed.map((answer) => answer.job)).toEqual([listed]);
   });
 
+  test('a fire is skipped and brought back, and shown in the preview of the job', async () => {
+    const jobs = gateway.jobs(protocol);
+    const { jobId } = await jobs.submitJob({ ...DAILY, schedule: { cronExpression: '0 9 * * *' } });
+    const at = timestampFromMs(Date.UTC(2090, 0, 1, 9));
+    const skipped = await jobs.skipFire({ jobId, at });
+    expect(skipped).toMatchObject({ outcome: 'skipped', changed: true, job: { version: 2 } });
+    expect(skipped.job?.skippedFires).toMatchObject([{ at, by: expect.any(String) }]);
+    const after = timestampFromMs(Date.UTC(2089, 11, 31, 12));
+    const { fires, othersAt } = await jobs.previewSchedule({ jobId, after, count: 2 });
+    expect(fires.map(({ skippedBy }) => skippedBy !== '')).toEqual([true, false]);
+    expect(othersAt).toEqual([]);
+    expect(await jobs.unskipFire({ jobId, at })).toMatchObject({ outcome: 'unskipped', changed: true });
+    const wrong = timestampFromMs(Date.UTC(2090, 0, 1, 10));
+    const { status, detail } = await refusalOf(jobs.skipFire({ jobId, at: wrong }));
+    expect([status, detail?.code, detail?.field]).toEqual([Code.InvalidArgument, 'fire_not_found', 'at']);
+  });
+
   test('a refusal carries its code, field, way out and request id', async () => {
     const call = gateway
       .jobs(protocol)

@@ -2,6 +2,7 @@
  * Every call for every kind of caller: allowed exactly where the table of permissions says, by the same rules as REST. What a
  * caller may not see is not found, what they see and may not do is refused. A new call without an entry here fails the test.
  */
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { rpc } from '@carillon/contract';
 import { type Caller, SERVER } from '@carillon/domain';
 import { Code, ConnectError } from '@connectrpc/connect';
@@ -40,6 +41,7 @@ const PLACE = { namespace: HERE.namespace, userId: HERE.userId! };
 const JOB = { codeLocation: 'report', schedule: { frequency: 'daily' }, ...PLACE };
 const PASSWORD = 'correct horse battery';
 
+const COMING_FIRE = timestampFromDate(new Date('2090-01-01T12:00:00Z'));
 const SECRET = { namespace: HERE.namespace, name: 'token' };
 
 interface Target {
@@ -92,6 +94,8 @@ const JOB_CALLS: EntryOf<typeof rpc.JobService> = {
   updateJob: { ask: ({ jobId }) => jobs().updateJob({ jobId, name: 'new' }), ...here('jobs.update') },
   pauseJob: { ask: ({ jobId }) => jobs().pauseJob({ jobId }), ...here('jobs.pause') },
   resumeJob: { ask: ({ jobId }) => jobs().resumeJob({ jobId }), ...here('jobs.pause') },
+  skipFire: { ask: ({ jobId }) => jobs().skipFire({ jobId, at: COMING_FIRE }), ...here('jobs.pause') },
+  unskipFire: { ask: ({ jobId }) => jobs().unskipFire({ jobId, at: COMING_FIRE }), ...here('jobs.pause') },
   cancelJob: { ask: ({ jobId }) => jobs().cancelJob({ jobId }), ...here('jobs.cancel') },
   deleteJob: { ask: ({ jobId }) => jobs().deleteJob({ jobId }), ...here('jobs.delete', 'jobs.cancel') },
   runJobNow: { ask: ({ jobId }) => jobs().runJobNow({ jobId }), ...here('jobs.run') },

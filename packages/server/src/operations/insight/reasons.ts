@@ -6,10 +6,12 @@ import {
   type DeadLetter,
   type DeadReason,
   isRecurring,
+  isSkippedBy,
   type Job,
   type Reason,
   type ReasonCode,
   type RunFacts,
+  type SkippedFire,
   type SkipReason,
 } from '@carillon/domain';
 import type { SlotHolder } from '../../storage/insight-store.ts';
@@ -194,7 +196,30 @@ const SKIPPED: Record<SkipReason, string> = {
   paused: 'the job was paused at its instant',
 };
 
-export function skippedReason({ reason: why, occurrences, createdAtMs }: RunFacts): Reason {
+/** Of a fire that lies ahead. */
+export function fireSkippedReason(
+  { jobId }: Pick<Job, 'jobId'>,
+  { atMs, by, skippedAtMs }: SkippedFire,
+): Reason {
+  return reason(
+    'fire_skipped',
+    `The fire of ${iso(atMs)} is left out: ${by} skipped it on ${iso(skippedAtMs)}.`,
+    {
+      ...{ sinceMs: skippedAtMs, untilMs: atMs },
+      fix: `Take it back: carillon jobs unskip ${jobId} --at ${iso(atMs)}`,
+    },
+  );
+}
+
+/** sinceMs: when a person skipped it. */
+export function skippedReason(
+  { reason: why, occurrences, createdAtMs }: RunFacts,
+  sinceMs: number | undefined = undefined,
+): Reason {
+  if (isSkippedBy(why)) {
+    const when = sinceMs === undefined ? '' : `, on ${iso(sinceMs)}`;
+    return reason('skipped', `It was ${why}${when}.`, { sinceMs: sinceMs ?? createdAtMs });
+  }
   const what = occurrences > 1 ? `${occurrences} occurrences were skipped` : 'It was skipped';
   const words =
     why !== undefined && Object.hasOwn(SKIPPED, why)

@@ -11,7 +11,15 @@ export interface ListedVersions {
 }
 
 /** Those that make a version; others, such as runs that people ask for, are about the job too. */
-const MADE_BY = new Set(['jobs.create', 'jobs.update', 'jobs.pause', 'jobs.resume', 'jobs.cancel']);
+const MADE_BY = new Set([
+  'jobs.create',
+  'jobs.update',
+  'jobs.pause',
+  'jobs.resume',
+  'jobs.skip',
+  'jobs.unskip',
+  'jobs.cancel',
+]);
 
 const ENTRIES_PER_READ = 200;
 const READS_MAX = 5;

@@ -5,6 +5,8 @@
 import {
   type Caller,
   fireTime,
+  firstUnskipped,
+  isSkippedBy,
   type Job,
   type JobId,
   may,
@@ -24,6 +26,7 @@ import {
   cancelledReason,
   endedReason,
   failedReasons,
+  fireSkippedReason,
   interruptedReason,
   noSchedulerReason,
   notDueReason,
@@ -42,6 +45,8 @@ const HOLDERS_MAX = 10;
 const SAMPLE_RUNS = 20;
 /** Entries of the audit log that are looked at: runs that people ask for have some, too. */
 const ENTRIES_MAX = 100;
+/** Skipped fires before the next one that are told of. */
+const SKIPS_NAMED_MAX = 3;
 /** A fire is found within a second; later than this, nobody looks for it. */
 const OVERDUE_MS = 10_000;
 
@@ -62,10 +67,8 @@ export function whyOperations(ports: OperationPorts) {
       const job = requireVisible(read?.job, { caller, jobId, action: 'jobs.read' });
       const [shown] = runsShownTo(caller, job, latest ? [latest] : []);
       const status = shownStatus(job.status, activity);
-      const nominalMs = read!.plannedNominalMs;
-      const plannedMs =
-        nominalMs === undefined ? undefined : fireTime({ schedule: job.schedule, jobId, nominalMs });
-      const facts = { job, status, latest: shown, plannedMs };
+      const { plannedNominalMs } = read!;
+      const facts = { job, status, latest: shown, plannedNominalMs };
       const own = await explainPlan(ports, facts);
       if (activity.isRunning && shown) return { ...own, ...(await runningNow(ports, caller, { job, own })) };
       // What is held back by the pause has no other reason than the pause.
@@ -106,10 +109,12 @@ async function explainPlan(
     job,
     status,
     latest,
-    plannedMs,
-  }: { job: Job; status: ShownJobStatus; latest: RunView | undefined; plannedMs: number | undefined },
+    plannedNominalMs,
+  }: { job: Job; status: ShownJobStatus; latest: RunView | undefined; plannedNominalMs: number | undefined },
 ): Promise<Why> {
-  const { jobId } = job;
+  const { jobId, schedule, skips = [] } = job;
+  const fireOf = (nominalMs: number | undefined) =>
+    nominalMs === undefined ? undefined : fireTime({ schedule, jobId, nominalMs });
   switch (status) {
     case 'CANCELLED':
       return {
@@ -124,17 +129,24 @@ async function explainPlan(
       return { state: 'failed', reasons, ...NO_START };
     }
     default: {
-      if (plannedMs === undefined) {
+      const plannedMs = fireOf(plannedNominalMs);
+      if (plannedNominalMs === undefined || plannedMs === undefined) {
         const reason = endedReason(job, latest);
         return { state: reason.code === 'succeeded' ? 'succeeded' : 'ended', reasons: [reason], ...NO_START };
       }
       const isOverdue = plannedMs < ports.clock.now() - OVERDUE_MS;
       if (isOverdue && (await isUnscheduled(ports, job)))
         return { state: 'waiting', reasons: [noSchedulerReason(plannedMs)], ...NO_START };
-      return {
-        ...{ state: 'scheduled', reasons: [notDueReason(plannedMs)] },
-        ...{ position: undefined, estimatedStartMs: plannedMs },
-      };
+      const nextNominalMs = firstUnskipped(schedule, plannedNominalMs, skips);
+      const nextMs = fireOf(nextNominalMs);
+      const before = skips.filter(
+        ({ atMs }) => atMs >= plannedNominalMs && (nextNominalMs === undefined || atMs < nextNominalMs),
+      );
+      const reasons = [
+        ...(nextMs === undefined ? [] : [notDueReason(nextMs)]),
+        ...before.slice(0, SKIPS_NAMED_MAX).map((skip) => fireSkippedReason(job, skip)),
+      ];
+      return { state: 'scheduled', reasons, position: undefined, estimatedStartMs: nextMs };
     }
   }
 }
@@ -143,6 +155,17 @@ async function explainPlan(
 async function pausedSince({ audit }: OperationPorts, { jobId }: Job): Promise<number | undefined> {
   const entries = await audit.ofSubject({ subjectId: jobId, limit: ENTRIES_MAX });
   return entries.find(({ action }) => action === 'jobs.pause')?.atMs;
+}
+
+/** When the person who skipped this occurrence did so, as the audit log knows. */
+async function skippedSince(
+  { audit }: OperationPorts,
+  { jobId, scheduledAtMs }: RunView,
+): Promise<number | undefined> {
+  const entries = await audit.ofSubject({ subjectId: jobId, limit: ENTRIES_MAX });
+  const at = new Date(scheduledAtMs).toISOString();
+  return entries.find(({ action, after }) => action === 'jobs.skip' && after?.includes(`"${at}"`) === true)
+    ?.atMs;
 }
 
 /** No living server owns the shard of the job. */
@@ -175,8 +198,10 @@ async function explainRun(ports: OperationPorts, caller: Caller, { job, attempts
       const reasons = [cancelledReason('run', { id, sinceMs: endedAtMs ?? modifiedAtMs })];
       return { state: 'cancelled', reasons, ...NO_START };
     }
-    case 'SKIPPED':
-      return { state: 'skipped', reasons: [skippedReason(latest)], ...NO_START };
+    case 'SKIPPED': {
+      const sinceMs = isSkippedBy(latest.reason) ? await skippedSince(ports, latest) : undefined;
+      return { state: 'skipped', reasons: [skippedReason(latest, sinceMs)], ...NO_START };
+    }
     case 'RETURNED':
     case 'LOST': {
       const letter = await ports.storage.runs.deadLetter(latest.runId);

@@ -14,6 +14,7 @@ import {
   sameDefinition,
   sees,
   shownStatus,
+  skipsAhead,
 } from '@carillon/domain';
 import type { JobWithPlan } from '../../storage/job-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
@@ -22,7 +23,7 @@ import { jobKeyTaken } from '../support/visibility.ts';
 import { changeJob, type Decision } from './apply-change.ts';
 import { replan } from './change-jobs.ts';
 import { createdJob, prepareJob } from './create-jobs.ts';
-import { detailsOfRead, type JobDetails, nextRunMs } from './list-jobs.ts';
+import { comingSkips, detailsOfRead, type JobDetails, nextRunMs } from './list-jobs.ts';
 
 export interface JobKey {
   /** Undefined: where jobs of the caller are made. */
@@ -82,9 +83,10 @@ export function jobsByKey(ports: OperationPorts) {
   async function detailsOfApplied({ outcome, job }: Applied): Promise<JobDetails> {
     const nowMs = clock.now();
     const next = nextRunMs(job, nowMs);
-    if (outcome === 'created') return { job, status: job.status, nextRunMs: next };
+    const skips = comingSkips(job, nowMs);
+    if (outcome === 'created') return { job, status: job.status, nextRunMs: next, skips };
     const activity = await storage.runs.activityOfJob(job.jobId, nowMs);
-    return { job, status: shownStatus(job.status, activity), nextRunMs: next, waiting: activity };
+    return { job, status: shownStatus(job.status, activity), nextRunMs: next, skips, waiting: activity };
   }
 
   /** Undefined: no job has the key. */
@@ -151,7 +153,8 @@ function replacement(read: JobWithPlan, input: JobInput, nowMs: number): Decisio
   if (!scheduleChanged && !isCancelled) return { job, pending: { kind: 'keep' } };
   const first = replan(job, { read, nowMs });
   const status = current.status === 'PAUSED' ? 'PAUSED' : 'SCHEDULED';
-  return { job: { ...job, status }, pending: { kind: 'replan', first } };
+  const skips = skipsAhead(job.schedule, current.skips, nowMs);
+  return { job: { ...job, status, skips }, pending: { kind: 'replan', first } };
 }
 
 function keyNotFound({ namespace, key }: { namespace: string; key: string }): Refusal {

@@ -1,6 +1,8 @@
 /** Changes jobs: edit, pause, resume, cancel and delete one job, or apply an action to every job of a selection. */
 import {
   type Action,
+  actorOf,
+  addSkip,
   BULK_JOBS_MAX,
   type BulkAction,
   type Caller,
@@ -14,8 +16,11 @@ import {
   type JobStatus,
   Refusal,
   redefineJob,
+  removeSkip,
   requireMay,
+  type SkipRequest,
   sameDefinition,
+  skipsAhead,
 } from '@carillon/domain';
 import { auditEntry, jobSubject } from '../../audit/audit-log.ts';
 import type { FirstDue } from '../../storage/due.ts';
@@ -101,8 +106,9 @@ export function jobChanges(ports: OperationPorts, lanes: BulkLanes) {
         return sameDefinition(job, current) ? undefined : { job, pending: { kind: 'keep' } };
       }
       const first = replan(job, { read, nowMs });
+      const skips = skipsAhead(job.schedule, current.skips, nowMs);
       return {
-        job: hasEnded(current) ? { ...job, status: 'SCHEDULED' } : job,
+        job: { ...job, skips, status: hasEnded(current) ? 'SCHEDULED' : job.status },
         pending: { kind: 'replan', first },
       };
     });
@@ -132,6 +138,49 @@ export function jobChanges(ports: OperationPorts, lanes: BulkLanes) {
       requireUnfinished(current);
       return { job: { ...current, status: 'SCHEDULED' }, pending: { kind: 'release' } };
     });
+    if (pending) announceChange(ports, job, job.updatedAtMs);
+    return { ...job, changed: pending !== undefined };
+  }
+
+  /** The schedule goes on after it. The scheduler records it at its instant; until then it can be taken back. */
+  async function skipFire(
+    caller: Caller,
+    jobId: JobId,
+    { atMs, ...options }: ChangeOptions & { readonly atMs: number },
+  ): Promise<ChangedJob> {
+    const by = actorOf(caller).name;
+    return changeSkips({ caller, jobId, recordedAs: 'jobs.skip', ...options }, (request) =>
+      addSkip({ ...request, atMs, by }),
+    );
+  }
+
+  async function unskipFire(
+    caller: Caller,
+    jobId: JobId,
+    { atMs, ...options }: ChangeOptions & { readonly atMs: number },
+  ): Promise<ChangedJob> {
+    return changeSkips({ caller, jobId, recordedAs: 'jobs.unskip', ...options }, (request) =>
+      removeSkip({ ...request, atMs }),
+    );
+  }
+
+  /** A cursor that was read before carries an older version of the job and cannot fire: nothing skipped starts, and nothing is lost. */
+  async function changeSkips(
+    request: Omit<ChangeRequest, 'action'>,
+    change: (request: Omit<SkipRequest, 'atMs'>) => Job['skips'],
+  ): Promise<ChangedJob> {
+    const { job, pending } = await changeJob(
+      ports,
+      { ...request, action: 'jobs.pause' },
+      ({ job: current, plannedNominalMs }, nowMs) => {
+        requireUnfinished(current);
+        const { jobId, schedule, skips: before } = current;
+        const skips = change({ jobId, schedule, skips: before, nowMs, plannedMs: plannedNominalMs });
+        if (skips === undefined) return undefined;
+        const kept = skips.length === 0 ? undefined : skips;
+        return { job: { ...current, skips: kept }, pending: { kind: 'keep' } };
+      },
+    );
     if (pending) announceChange(ports, job, job.updatedAtMs);
     return { ...job, changed: pending !== undefined };
   }
@@ -224,7 +273,7 @@ export function jobChanges(ports: OperationPorts, lanes: BulkLanes) {
     return { jobIds: jobs.map(({ jobId }) => jobId), next };
   }
 
-  return { updateJob, pauseJob, resumeJob, cancelJob, deleteJob, bulkJobs };
+  return { updateJob, pauseJob, resumeJob, skipFire, unskipFire, cancelJob, deleteJob, bulkJobs };
 }
 
 export function replan(job: Job, { read, nowMs }: { read: JobWithPlan; nowMs: number }): FirstDue {

@@ -273,7 +273,7 @@ export function createdJob({ accounts }: OperationPorts, { job }: NewJob, insert
 /** As it was inserted: nothing is read. */
 function detailsOf({ job, first }: NewJob): JobDetails {
   const { nominalAtMs } = first.kind === 'cursor' ? first.cursor : first.run;
-  return { job, status: 'SCHEDULED', nextRunMs: nominalAtMs };
+  return { job, status: 'SCHEDULED', nextRunMs: nominalAtMs, skips: [] };
 }
 
 /** One that was accepted before, as it is now. */

@@ -8,6 +8,7 @@ import {
   type Caller,
   compareJobCursors,
   EVERYWHERE,
+  firstUnskipped,
   type Job,
   type JobCursor,
   type JobId,
@@ -17,11 +18,12 @@ import {
   jobShownTo,
   keyOfNone,
   may,
-  nextFire,
+  nextUnskipped,
   Refusal,
   requireMay,
   runsShownTo,
   type ShownJobStatus,
+  type SkippedFire,
   shownStatus,
   visibleTo,
 } from '@carillon/domain';
@@ -44,6 +46,8 @@ export interface JobDetails {
   readonly status: ShownJobStatus;
   /** Nominal instant; undefined when no occurrence lies ahead or the job is not scheduled. */
   readonly nextRunMs: number | undefined;
+  /** Coming fires that people have skipped. */
+  readonly skips: readonly SkippedFire[];
   /** Only of a single job. */
   readonly waiting?: Pick<JobActivity, 'waitingRuns' | 'waitingReason'>;
   /** Where it was asked for: its latest attempt; undefined when it never had one. */
@@ -52,8 +56,10 @@ export interface JobDetails {
 
 /** A job as it was read, with the nominal instant of its planned occurrence. */
 export function detailsOfRead({ job, plannedNominalMs }: JobWithPlan, activity: JobActivity): JobDetails {
-  const nextRunMs = job.status === 'SCHEDULED' ? plannedNominalMs : undefined;
-  return { job, status: shownStatus(job.status, activity), nextRunMs, waiting: activity };
+  const nextRunMs =
+    job.status === 'SCHEDULED' ? firstUnskipped(job.schedule, plannedNominalMs, job.skips) : undefined;
+  const skips = comingSkips(job, plannedNominalMs);
+  return { job, status: shownStatus(job.status, activity), nextRunMs, skips, waiting: activity };
 }
 
 export interface ListJobsQuery extends JobSelection, Omit<JobQuery, keyof JobFilter> {
@@ -169,6 +175,7 @@ export async function listSortedJobs(
         job: jobShownTo(caller, sorted.job),
         status: sorted.shown,
         nextRunMs: shownNextRunMs(sorted, query, nowMs),
+        skips: comingSkips(sorted.job, nowMs),
       })),
       query,
     ),
@@ -202,6 +209,7 @@ export async function listJobs(
     job: jobShownTo(caller, job),
     status,
     nextRunMs: nextRunMs(job, nowMs),
+    skips: comingSkips(job, nowMs),
   }));
   return { jobs: await withLastRuns(ports, caller, details, query), next };
 }
@@ -222,15 +230,22 @@ async function withLastRuns(
   });
 }
 
-/** A list sorted by next run shows the instants it is sorted by. */
+/** A list sorted by next run shows the instants it is sorted by, but for those that a person has skipped. */
 function shownNextRunMs({ job, cursor }: SortedJob, order: JobOrder, nowMs: number): number | undefined {
   if (job.status !== 'SCHEDULED' || order.by !== 'next_run_time') return nextRunMs(job, nowMs);
-  return cursor.key === keyOfNone(order) ? undefined : Number(cursor.key);
+  if (cursor.key === keyOfNone(order)) return undefined;
+  return firstUnskipped(job.schedule, Number(cursor.key), job.skips);
 }
 
 /** Computed from the schedule, so that a list needs no read per job. */
 export function nextRunMs(job: Job, nowMs: number): number | undefined {
-  return job.status === 'SCHEDULED' ? nextFire(job.schedule, nowMs) : undefined;
+  return job.status === 'SCHEDULED' ? nextUnskipped(job.schedule, nowMs, job.skips) : undefined;
+}
+
+/** Of a job that still fires. */
+export function comingSkips({ status, skips = [] }: Job, fromMs: number | undefined): readonly SkippedFire[] {
+  if (fromMs === undefined || (status !== 'SCHEDULED' && status !== 'PAUSED')) return [];
+  return skips.filter(({ atMs }) => atMs >= fromMs);
 }
 
 interface Page {

@@ -101,20 +101,21 @@ export function jobReading(ports: OperationPorts) {
       const { limit } = query;
       const visible = visibleTo(caller, 'jobs.read');
       const { fires, partial } = await jobs.upcoming({ fromMs, untilMs, visible, limit });
-      const runs = await firstOccurrences(fires, { untilMs, limit, slices });
-      return { runs, partial };
+      const ahead = await firstOccurrences(fires, { untilMs, limit, slices });
+      return { ...ahead, partial: partial || ahead.partial };
     },
   };
 }
 
 /**
  * The first of all occurrences. Whatever belongs to them comes from a cursor that itself is among the first, so none is missing; and
- * a schedule is asked for its next occurrence only once the one before was taken: one question for each that is answered.
+ * a schedule is asked for its next occurrence only once the one before was taken: one question for each that is answered. What a
+ * person has skipped is left out; where others were cut off by the limit instead, the list ends with the last that was read.
  */
 async function firstOccurrences(
   fires: readonly UpcomingFire[],
   { untilMs, limit, slices }: { untilMs: number; limit: number } & Pick<OperationPorts, 'slices'>,
-): Promise<UpcomingRun[]> {
+): Promise<ListedUpcoming> {
   interface Ahead extends UpcomingFire {
     /** In the order that they were read in, where instants are equal. */
     readonly rank: number;
@@ -122,21 +123,26 @@ async function firstOccurrences(
   const ahead = new MinHeap<Ahead>((a, b) => a.fireAtMs - b.fireAtMs || a.rank - b.rank);
   for (const [rank, fire] of fires.entries()) ahead.push({ ...fire, rank });
   const found: UpcomingRun[] = [];
+  const readToMs = fires.length < limit ? Number.POSITIVE_INFINITY : (fires.at(-1)?.fireAtMs ?? 0);
+  let partial = false;
   while (found.length < limit) {
     const first = ahead.pop();
     if (first === undefined) break;
-    found.push({ job: first.job, runAtMs: first.fireAtMs });
+    const isSkipped = first.cursor?.skips?.some(({ atMs }) => atMs === first.cursor!.nominalAtMs) === true;
+    partial ||= isSkipped && readToMs < untilMs;
+    if (partial && first.fireAtMs > readToMs) break;
+    if (!isSkipped) found.push({ job: first.job, runAtMs: first.fireAtMs });
     const next = found.length < limit && (await slices.run(() => occurrenceAfter(first)));
     if (next && next.fireAtMs <= untilMs) ahead.push({ ...next, rank: first.rank });
   }
-  return found;
+  return { runs: found, partial: partial && found.length < limit };
 }
 
 function occurrenceAfter({ job, cursor }: UpcomingFire): UpcomingFire | undefined {
   if (!cursor) return undefined;
-  const { schedule } = cursor;
+  const { schedule, skips } = cursor;
   const nominalAtMs = nextFire(schedule, cursor.nominalAtMs);
   if (nominalAtMs === undefined) return undefined;
   const fireAtMs = fireTime({ schedule, jobId: job.jobId, nominalMs: nominalAtMs });
-  return { job, fireAtMs, cursor: { schedule, nominalAtMs } };
+  return { job, fireAtMs, cursor: { schedule, nominalAtMs, skips } };
 }

@@ -9,6 +9,7 @@ import { describeGenerationStore } from './generation-store.conformance.ts';
 import { describeHandlerStore } from './handler-store.conformance.ts';
 import { describeHousekeepingStore } from './housekeeping-store.conformance.ts';
 import { describeInsightStore } from './insight-store.conformance.ts';
+import { describeJobSkips } from './job-skips.conformance.ts';
 import { describeJobStore } from './job-store.conformance.ts';
 import { describeLeaseClaim } from './lease-claim.conformance.ts';
 import { describeLeaseFollow } from './lease-follow.conformance.ts';
@@ -36,6 +37,7 @@ import type { MakeStorage } from './storage-under-test.ts';
 export function describeStorage(name: string, make: MakeStorage): void {
   describe(name, () => {
     describeJobStore(make);
+    describe('job store: skipped fires', () => describeJobSkips(make));
     describe('schedule store: read', () => describeScheduleRead(make));
     describe('schedule store: fire', () => describeScheduleFire(make));
     describe('schedule store: admit', () => describeScheduleAdmit(make));

@@ -1,7 +1,8 @@
 /** The promises of InsightStore: strips of outcomes, who holds the slots of a job, where a run stands, and what ids and names begin with. */
 import type { Job, JobId, RunId } from '@carillon/domain';
 import { expect, it } from 'vitest';
-import { newId } from './sample-job.ts';
+import type { FiresAt, FiresQuery } from '../insight-store.ts';
+import { EVERY_MINUTE, newId } from './sample-job.ts';
 import { BASE_MS, HOUR_MS, type MakeStorage, MINUTE_MS, SECOND_MS } from './storage-under-test.ts';
 import { manualRun, useStorageWorld } from './storage-world.ts';
 
@@ -34,6 +35,39 @@ export function describeInsightStore(make: MakeStorage): void {
     );
     return run.runId;
   }
+
+  it('jobs that fire next at an instant are counted by their rules, in one namespace, without paused ones', async () => {
+    const { world } = stage;
+    const fires = (over: Partial<FiresQuery> = {}) =>
+      store().firesAt({
+        ...{ atMs: [later.atMs, BASE_MS], namespace: 'default', visible: undefined, exceptJobId: undefined },
+        ...over,
+      });
+    expect(await fires()).toEqual([]);
+    const [one, paused] = [await world.recurring(later), await world.recurring(later)];
+    await world.recurring(later);
+    await world.recurring({
+      ...later,
+      job: { userId: 'ann', schedule: { ...EVERY_MINUTE, zone: 'Europe/Paris' } },
+    });
+    await world.recurring({ ...later, job: { namespace: 'elsewhere' } });
+    await world.recurring({ atMs: later.atMs + 1 });
+    await world.oneOff(later);
+    await world.pause(paused.jobId);
+    const counted = (found: readonly FiresAt[]) =>
+      found.map(({ atMs, schedule, count }) => [atMs, schedule.zone, count]).toSorted();
+    const all = await fires();
+    expect(counted(all)).toEqual([
+      [later.atMs, 'Europe/Paris', 1],
+      [later.atMs, 'UTC', 2],
+    ]);
+    expect(all.some(({ partial }) => partial)).toBe(false);
+    expect(counted(await fires({ exceptJobId: one.jobId }))).toContainEqual([later.atMs, 'UTC', 1]);
+    expect(counted(await fires({ namespace: 'elsewhere' }))).toEqual([[later.atMs, 'UTC', 1]]);
+    const visible = [{ namespace: 'default', userId: 'ann' }];
+    expect(counted(await fires({ visible }))).toEqual([[later.atMs, 'Europe/Paris', 1]]);
+    expect(await fires({ atMs: [] })).toEqual([]);
+  });
 
   it('a strip has the newest runs of each job, one entry per run, living ones first', async () => {
     const { world } = stage;

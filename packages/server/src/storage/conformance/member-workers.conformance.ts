@@ -1,6 +1,7 @@
 /** Workers: registered, heard of by heartbeat, given up after silence, forgotten when nothing of theirs is left. */
 import type { BootId, LeaseId, NodeId, WorkerId } from '@carillon/domain';
 import { expect, it } from 'vitest';
+import { LOST_KEPT_MS } from '../member-store.ts';
 import { ENTRY } from './audit-store.conformance.ts';
 import { newId } from './sample-job.ts';
 import { BASE_MS, HOUR_MS, type MakeStorage, SECOND_MS } from './storage-under-test.ts';
@@ -11,7 +12,36 @@ const DEAD = { alive: false, draining: false };
 
 export function describeWorkers(make: MakeStorage): void {
   const stage = useStorageWorld(make);
-  const nobody = { ended: [] };
+  it('a worker that was given up is remembered with what it held, for an hour; one that left is not', async () => {
+    const { world } = stage;
+    const { members } = world.storage;
+    const [gone, left] = [newId<WorkerId>(), newId<WorkerId>()];
+    for (const workerId of [gone, left]) await world.register(workerId);
+    const runs = [(await world.oneOff()).job, (await world.oneOff()).job];
+    for (const job of runs) await world.claimOne(job, { workerId: gone });
+    await members.forgetWorkers([left]);
+    expect(await members.lostWorkers(BASE_MS)).toEqual([]);
+    await world.markDead(gone, BASE_MS + 5);
+    // Again changes nothing: it is dead already.
+    await world.markDead(gone, BASE_MS + 500);
+    const [lost, ...others] = await members.lostWorkers(BASE_MS + 500);
+    expect(others).toEqual([]);
+    expect(lost).toMatchObject({
+      ...{ workerId: gone, lostAtMs: BASE_MS + 5, held: 2, slots: 10, handlers: ['http'], labels: {} },
+      heldRuns: runs.map(({ jobId }) => jobId as string).toSorted(),
+    });
+    expect(await members.lostWorkers(BASE_MS + 5 + LOST_KEPT_MS)).toEqual([]);
+    for (const held of await world.storage.leases.leasedBy([gone])) await world.settle(held as never);
+    await members.forgetWorkers([gone]);
+    expect((await members.workers()).map(({ workerId }) => workerId)).not.toContain(gone);
+    expect(await members.lostWorkers(BASE_MS + 500)).toHaveLength(1);
+    // The next one that is lost takes the place of those that are too old.
+    await world.markDead(world.workerId, BASE_MS + 10 + LOST_KEPT_MS);
+    const later = await members.lostWorkers(BASE_MS + 10 + LOST_KEPT_MS);
+    expect(later.map(({ workerId }) => workerId)).toEqual([world.workerId]);
+  });
+
+  const nobody = { ended: [], nowMs: BASE_MS };
 
   const beat = (workerId: WorkerId, nowMs = BASE_MS) =>
     stage.world.storage.members.beatWorker(workerId, nowMs);
@@ -164,7 +194,7 @@ export function describeWorkers(make: MakeStorage): void {
     await world.register(older, { nodeId, incarnation: 1, bootId: ended[1]! });
     await world.register(newer, { nodeId, incarnation: 2, bootId: newId() });
     await world.register(clone, { nodeId, incarnation: 1, bootId: newId() });
-    expect(await world.storage.members.markDead({ silent: [], ended })).toEqual([older]);
+    expect(await world.storage.members.markDead({ silent: [], ended, nowMs: BASE_MS })).toEqual([older]);
     for (const living of [newer, clone]) expect((await find(living))?.alive).toBe(true);
   });
 

@@ -80,10 +80,10 @@ export class StorageWorld {
   }
 
   /** Gives a worker up for dead; answers all that are. */
-  async markDead(workerId: WorkerId): Promise<WorkerId[]> {
+  async markDead(workerId: WorkerId, nowMs = BASE_MS): Promise<WorkerId[]> {
     const { members } = this.storage;
     const silent = (await members.workers()).filter((worker) => worker.workerId === workerId);
-    return members.markDead({ silent, ended: [] });
+    return members.markDead({ silent, ended: [], nowMs });
   }
 
   /** Makes the namespace of the job, if there is none. */

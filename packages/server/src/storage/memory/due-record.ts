@@ -88,9 +88,9 @@ export function refreshedRun(record: RunRecord, job: Job, nowMs: number): RunRec
   return { ...record, ...terms, laneAtMs: isMoved ? Math.max(record.laneAtMs, nowMs) : record.laneAtMs };
 }
 
-export function cursorTerms(job: Job): Pick<Cursor, 'jobVersion' | 'schedule' | 'misfire'> {
+export function cursorTerms(job: Job): Pick<Cursor, 'jobVersion' | 'schedule' | 'misfire' | 'skips'> {
   if (!isRecurring(job.schedule)) throw new Error(`job ${job.jobId} has a cursor but no recurring schedule`);
-  return { jobVersion: job.version, schedule: job.schedule, misfire: job.misfire };
+  return { jobVersion: job.version, schedule: job.schedule, misfire: job.misfire, skips: job.skips };
 }
 
 export function runTerms(job: Job, { fireAtMs }: { readonly fireAtMs: number }) {

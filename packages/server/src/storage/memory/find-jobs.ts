@@ -144,7 +144,11 @@ export function findUpcoming(
     .map(({ row, cursor, job: { jobId, name, namespace, userId, handler, priority } }) => ({
       job: { jobId, name, namespace, userId, handler, priority },
       fireAtMs: row.fireAtMs,
-      cursor: cursor && { schedule: cursor.schedule, nominalAtMs: cursor.nominalAtMs },
+      cursor: cursor && {
+        schedule: cursor.schedule,
+        nominalAtMs: cursor.nominalAtMs,
+        skips: cursor.skips,
+      },
     }));
 }
 

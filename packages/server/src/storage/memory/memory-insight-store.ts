@@ -2,6 +2,9 @@
 import { isRecurring, type JobId, type RunId } from '@carillon/domain';
 import {
   AHEAD_MAX,
+  FIRES_LOOKED_AT_MAX,
+  type FiresAt,
+  type FiresQuery,
   type Found,
   type FoundJob,
   type FoundRun,
@@ -23,7 +26,7 @@ import { isVisible } from './find-jobs.ts';
 import type { MemoryState } from './memory-state.ts';
 import { leasedView } from './run-views.ts';
 
-type State = Pick<MemoryState, 'jobs' | 'due' | 'leases' | 'history' | 'admissions'>;
+type State = Pick<MemoryState, 'cursors' | 'jobs' | 'due' | 'leases' | 'history' | 'admissions'>;
 
 const BEFORE_ALL: LaneMark = { laneAtMs: Number.NEGATIVE_INFINITY, runId: '' };
 
@@ -47,6 +50,27 @@ export class MemoryInsightStore implements InsightStore {
         return [jobId, newestOfEach([...living, ...ended], runs).map(stripRun)];
       }),
     );
+  }
+
+  async firesAt({ atMs, namespace, visible, exceptJobId }: FiresQuery): Promise<readonly FiresAt[]> {
+    const { cursors, jobs } = this.#state;
+    return [...new Set(atMs)].flatMap((instantMs) => {
+      const there = [...cursors.values()]
+        .filter((cursor) => !cursor.held && cursor.fireAtMs === instantMs)
+        .sort((a, b) => a.shard - b.shard || (a.jobId < b.jobId ? -1 : 1))
+        .slice(0, FIRES_LOOKED_AT_MAX);
+      const counts = new Map<string, Omit<FiresAt, 'count'> & { count: number }>();
+      for (const { jobId, schedule } of there) {
+        const job = jobs.get(jobId)!;
+        if (jobId === exceptJobId || job.namespace !== namespace || !isVisible(job, visible)) continue;
+        const rule = JSON.stringify(schedule);
+        const partial = there.length === FIRES_LOOKED_AT_MAX;
+        const counted = counts.get(rule) ?? { atMs: instantMs, schedule, count: 0, partial };
+        counted.count += 1;
+        counts.set(rule, counted);
+      }
+      return [...counts.values()];
+    });
   }
 
   async slotHolders(jobId: JobId, limit: number): Promise<readonly SlotHolder[]> {

@@ -2,18 +2,22 @@
 import type { BootId, EventKind, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
 import type { AuditEntry } from '../audit-store.ts';
-import type {
-  HeardWorker,
-  MemberStore,
-  NodeBeat,
-  Peer,
-  PublishedAddresses,
-  Registered,
-  SaidByBeat,
-  ShardOwner,
-  UnreceivedRun,
-  WorkerBeaten,
-  WorkerRecord,
+import {
+  type HeardWorker,
+  LOST_KEPT_MAX,
+  LOST_KEPT_MS,
+  LOST_RUNS_MAX,
+  type LostWorker,
+  type MemberStore,
+  type NodeBeat,
+  type Peer,
+  type PublishedAddresses,
+  type Registered,
+  type SaidByBeat,
+  type ShardOwner,
+  type UnreceivedRun,
+  type WorkerBeaten,
+  type WorkerRecord,
 } from '../member-store.ts';
 import { addAudit } from './memory-audit-store.ts';
 import type { MemoryState, ShardRow, WorkerRow } from './memory-state.ts';
@@ -214,7 +218,11 @@ export class MemoryMemberStore implements MemberStore {
       }));
   }
 
-  async markDead(request: { silent: readonly HeardWorker[]; ended: readonly BootId[] }): Promise<WorkerId[]> {
+  async markDead(request: {
+    silent: readonly HeardWorker[];
+    ended: readonly BootId[];
+    nowMs: number;
+  }): Promise<WorkerId[]> {
     const { workers } = this.#state;
     const heard = new Map(request.silent.map(({ workerId, lastSeenMs }) => [workerId, lastSeenMs]));
     for (const worker of workers.values()) {
@@ -222,9 +230,32 @@ export class MemoryMemberStore implements MemberStore {
       const silent = heard.get(worker.workerId) === worker.lastSeenMs;
       if (!worker.alive || !(outlived || silent)) continue;
       workers.set(worker.workerId, { ...worker, alive: false });
+      this.#remember(worker, request.nowMs);
       this.#emit('worker.lost', worker.nodeId, worker.workerId);
     }
     return [...workers.values()].filter((worker) => !worker.alive).map((worker) => worker.workerId);
+  }
+
+  async lostWorkers(nowMs: number): Promise<LostWorker[]> {
+    return [...this.#state.lostWorkers.values()]
+      .filter(({ lostAtMs }) => lostAtMs > nowMs - LOST_KEPT_MS)
+      .sort(latestFirst)
+      .slice(0, LOST_KEPT_MAX);
+  }
+
+  #remember(worker: WorkerRow, nowMs: number): void {
+    const { lostWorkers, leases } = this.#state;
+    const { workerId, nodeId, session, slots, handlers, labels, lastSeenMs, name, language, version } =
+      worker;
+    const runs = leases.ofWorker(workerId).map(({ run }) => run.runId);
+    lostWorkers.set(workerId, {
+      ...{ workerId, nodeId, session, slots, handlers, labels, lastSeenMs, name, language, version },
+      ...{ lostAtMs: nowMs, held: runs.length, heldRuns: runs.toSorted().slice(0, LOST_RUNS_MAX) },
+    });
+    const kept = [...lostWorkers.values()].sort(latestFirst);
+    for (const [i, lost] of kept.entries()) {
+      if (i >= LOST_KEPT_MAX || lost.lostAtMs <= nowMs - LOST_KEPT_MS) lostWorkers.delete(lost.workerId);
+    }
   }
 
   async forgetWorkers(workers: readonly WorkerId[]): Promise<void> {
@@ -279,4 +310,8 @@ export class MemoryMemberStore implements MemberStore {
       (owner) => owner.nodeId === nodeId && owner.epoch === epochs.get(owner.shard),
     );
   }
+}
+
+function latestFirst(a: LostWorker, b: LostWorker): number {
+  return b.lostAtMs - a.lostAtMs || (a.workerId < b.workerId ? -1 : 1);
 }

@@ -2,19 +2,20 @@
 import { type JobId, QUEUED_PER_JOB_MAX, RUN_ERRORS, type RunId, SHARD_COUNT } from '@carillon/domain';
 import type { Cursor } from '../due.ts';
 import type { LaneHint } from '../lane.ts';
-import type {
-  Admission,
-  Fire,
-  Fired,
-  GivenUpRun,
-  OwnerOptions,
-  PlannedRun,
-  ReadWindow,
-  ScheduleStore,
-  ShardGuard,
-  ShardPosition,
-  SkippedRange,
-  WaitingJob,
+import {
+  type Admission,
+  type Fire,
+  type Fired,
+  type GivenUpRun,
+  lastJudgedMs,
+  type OwnerOptions,
+  type PlannedRun,
+  type ReadWindow,
+  type ScheduleStore,
+  type ShardGuard,
+  type ShardPosition,
+  type SkippedRange,
+  type WaitingJob,
 } from '../schedule-store.ts';
 import { type CursorRecord, isAskedFor, type RunRecord, runRecord } from './due-record.ts';
 import { endJob, endPending, writeDeadLetter } from './end-run.ts';
@@ -224,7 +225,7 @@ export class MemoryScheduleStore implements ScheduleStore {
     const room = job.maxConcurrency - admissions.count(job.jobId);
     const made: RunRecord[] = [];
     for (const skipped of fire.skipped) this.#recordSkipped(skipped, cursor, nowMs);
-    const last = fire.runs.at(-1)?.nominalAtMs ?? fire.skipped.at(-1)?.toMs;
+    const last = lastJudgedMs(fire);
     if (last !== undefined) lastNominalMs.set(job.jobId, last);
     if (fire.next) cursors.set(job.jobId, { ...cursor, ...fire.next, resumedAtMs: undefined });
     else cursors.delete(job.jobId);

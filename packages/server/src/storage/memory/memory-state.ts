@@ -13,7 +13,7 @@ import {
 } from '@carillon/domain';
 import type { AuditRecord } from '../audit-store.ts';
 import type { NewRun, RunRequest } from '../due.ts';
-import type { PublishedAddresses, ShardOwner, WorkerState } from '../member-store.ts';
+import type { LostWorker, PublishedAddresses, ShardOwner, WorkerState } from '../member-store.ts';
 import type { StoredCheckpoint } from '../run-state-store.ts';
 import type { DeadLetter } from '../run-store.ts';
 import type { CountRow, FailureRow } from '../run-tally.ts';
@@ -81,6 +81,7 @@ export interface MemoryState {
   >;
   readonly shards: Map<number, ShardRow>;
   readonly workers: Map<WorkerId, WorkerRow>;
+  readonly lostWorkers: Map<WorkerId, LostWorker>;
   readonly events: EventLog;
   /** Which generation of the storage it is. */
   generation: number;
@@ -125,6 +126,7 @@ export function emptyState(now: () => number): MemoryState {
     listeners: new Map(),
     shards,
     workers: new Map(),
+    lostWorkers: new Map(),
     events: new EventLog({ now, jobs }),
     generation: 0,
     audit: [],

@@ -7,8 +7,9 @@ import {
   type TestDatabase,
 } from '../../../../../tests/support/postgres.ts';
 import { SESSION_OPTIONS } from '../../postgres/database.ts';
-import { AHEAD_MAX, IDS_LOOKED_AT_MAX } from '../insight-store.ts';
+import { AHEAD_MAX, FIRES_LOOKED_AT_MAX, IDS_LOOKED_AT_MAX } from '../insight-store.ts';
 import {
+  FIRES_AT,
   JOBS_BY_IDS,
   JOBS_BY_NAME,
   RUNS_BY_IDS,
@@ -31,6 +32,9 @@ const MORE = `
   INSERT INTO due (job_id, run_id, shard, part, priority, handler_key, tenant, kind, job_version, fire_at, lane_at, nominal_at, handler,
       blocked)
     SELECT md5('2')::uuid, md5('limit' || n)::uuid, 1, 1, 1, 9, 9, 1, 1, n, n, n, 'http', 2 FROM generate_series(1, 5000) AS n;
+  INSERT INTO cursors (job_id, shard, fire_at, nominal_at, job_version)
+    SELECT job_id, shard, 1893456000000, 1893456000000, 1 FROM jobs WHERE shard <> 7 ON CONFLICT DO NOTHING;
+  UPDATE cursors SET fire_at = 1893456000000 WHERE job_id IN (SELECT job_id FROM jobs WHERE shard <> 7);
   ANALYZE`;
 
 interface PlanNode {
@@ -43,7 +47,7 @@ interface PlanNode {
 }
 
 const all = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(all)];
-const GROWING = /^(jobs|due|admissions|job_runs\w*)$/;
+const GROWING = /^(jobs|due|cursors|admissions|job_runs\w*)$/;
 
 function lookedAt(plan: PlanNode): number {
   return all(plan)
@@ -60,7 +64,15 @@ describeEachPostgres('what people look for', (server) => {
     let database: TestDatabase;
     let client: pg.Client;
 
-    const statements = [STRIPS, SLOT_HOLDERS, STANDING_OF_RUN, JOBS_BY_IDS, RUNS_BY_IDS, JOBS_BY_NAME];
+    const statements = [
+      FIRES_AT,
+      STRIPS,
+      SLOT_HOLDERS,
+      STANDING_OF_RUN,
+      JOBS_BY_IDS,
+      RUNS_BY_IDS,
+      JOBS_BY_NAME,
+    ];
     const plan = async ({ name }: { name: string }, values: readonly unknown[]): Promise<PlanNode> => {
       const given = values.map((value) => (value === null ? 'NULL' : `'${value}'`)).join(', ');
       const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE ${name}(${given})`);
@@ -84,6 +96,7 @@ describeEachPostgres('what people look for', (server) => {
       if (moment === 'before the tables were filled') {
         await client.query(`SET plan_cache_mode = force_generic_plan`);
         await plan(STRIPS, [`{${none}}`, 20, null, null]);
+        await plan(FIRES_AT, ['{1,2}', 'default', null, null, null]);
         await plan(SLOT_HOLDERS, [none, 10]);
         await plan(STANDING_OF_RUN, [none]);
         await plan(JOBS_BY_IDS, [none, none, null, null, 20]);
@@ -106,6 +119,13 @@ describeEachPostgres('what people look for', (server) => {
       const found = await plan(STRIPS, [rows[0].ids, 20, null, null]);
       // Each job, its one run in another partition, and sixty attempts of the one with a long history.
       expect(lookedAt(found)).toBeLessThan(400);
+    });
+
+    it('jobs that fire at an instant are looked at up to a bound', async () => {
+      const there = await plan(FIRES_AT, ['{1893456000000}', 'default', null, null, null]);
+      expect(lookedAt(there)).toBeLessThanOrEqual(3 * FIRES_LOOKED_AT_MAX);
+      const nobody = await plan(FIRES_AT, ['{1893456000001,1893456000002}', 'default', null, null, null]);
+      expect(lookedAt(nobody)).toBe(0);
     });
 
     it('the slots of a job are those of that job', async () => {

@@ -1,7 +1,9 @@
 /** Statements of the insight store. Every one enters an index of a large table and stops after a bounded number of rows. */
-import type { JobId } from '@carillon/domain';
+import { type JobId, SHARD_COUNT } from '@carillon/domain';
 import {
   AHEAD_MAX,
+  FIRES_LOOKED_AT_MAX,
+  type FiresAt,
   type FoundJob,
   type FoundRun,
   IDS_LOOKED_AT_MAX,
@@ -12,6 +14,7 @@ import {
 } from '../insight-store.ts';
 import { PART_COUNT } from '../lane.ts';
 import { msOf, pendingRun } from './fragments.sql.ts';
+import { recurringFrom } from './job-row.ts';
 import { IS_OPEN, OPEN as IS_OPEN_NUMBER, WAITING } from './lane.sql.ts';
 import { LEASED_RUNS, LIVING_STATUS, OPEN } from './run.sql.ts';
 import { column, columns, optional, read } from './selection.ts';
@@ -169,3 +172,27 @@ export const JOBS_BY_NAME = read('jobs_by_name', FOUND_JOB)`
       AND lower(j.name) ~<~ (lower($1::text) || chr(1114111))
     ORDER BY lower(j.name) USING ~<~ LIMIT $3::bigint
   ) j ORDER BY lower(j.name) USING ~<~, j.job_id LIMIT $3::bigint`;
+
+const FIRES = columns<FiresAt>({
+  atMs: 'f.at',
+  schedule: column('f.schedule::text', recurringFrom),
+  count: 'f.count',
+  partial: 'f.partial',
+});
+
+/**
+ * $1 instants, $2 namespace, $3 namespaces and $4 owners that are seen, $5 a job that is not counted, or NULL. Cursors are found by
+ * shard and instant, in order, up to the bound; their jobs by their key.
+ */
+export const FIRES_AT = read('fires_at', FIRES)`
+  SELECT ${FIRES.sql} FROM unnest($1::bigint[]) AS a(at) CROSS JOIN LATERAL (
+    WITH there AS MATERIALIZED (
+      SELECT c.job_id FROM generate_series(0, ${SHARD_COUNT - 1}) AS s(shard) CROSS JOIN LATERAL (
+        SELECT c.job_id FROM cursors c WHERE c.shard = s.shard::smallint AND NOT c.held AND c.fire_at = a.at
+        ORDER BY c.fire_at, c.job_id LIMIT ${FIRES_LOOKED_AT_MAX}) c LIMIT ${FIRES_LOOKED_AT_MAX}
+    )
+    SELECT a.at, j.schedule, count(*)::int AS count, (SELECT count(*) FROM there) = ${FIRES_LOOKED_AT_MAX} AS partial
+    FROM there t CROSS JOIN LATERAL (SELECT * FROM jobs j WHERE j.job_id = t.job_id LIMIT 1) j
+    WHERE j.namespace = $2 AND ${seenBy('$3', '$4')} AND j.job_id IS DISTINCT FROM $5::uuid
+    GROUP BY j.schedule
+  ) f`;

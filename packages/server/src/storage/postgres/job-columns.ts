@@ -15,6 +15,7 @@ import {
   propertyReader,
   RETRY_FIELDS,
   type RetryPolicy,
+  type SkippedFire,
 } from '@carillon/domain';
 import { priorityCode, priorityWord } from './codes.ts';
 import { msOf, timestampOf } from './fragments.sql.ts';
@@ -132,8 +133,16 @@ export const JOB_COLUMNS: readonly JobColumn[] = [
   }),
   plain('version', 'int', ({ job }) => job.version, { property: 'version' }),
   text('namespace', ({ job }) => job.namespace, { property: 'namespace', fixed: true }),
+  json('skips', ({ job: { skips } }) => (skips?.length ? JSON.stringify(skips) : undefined), {
+    property: 'skips',
+    from: skipsFrom,
+  }),
   ...PLAIN_JOB_FIELDS.map(columnOf),
 ];
+
+export function skipsFrom(text: string | null): readonly SkippedFire[] | undefined {
+  return text === null ? undefined : (JSON.parse(text) as readonly SkippedFire[]);
+}
 
 const RETRY_MEMBERS = plainFields(RETRY_FIELDS).map(({ property }) => property as keyof RetryPolicy);
 

@@ -1,8 +1,17 @@
 /** Statements of the member store. */
+import type { RunId } from '@carillon/domain';
 import { statement } from '../../postgres/database.ts';
-import type { ShardOwner, UnreceivedRun, WorkerState } from '../member-store.ts';
+import {
+  LOST_KEPT_MAX,
+  LOST_KEPT_MS,
+  LOST_RUNS_MAX,
+  type LostWorker,
+  type ShardOwner,
+  type UnreceivedRun,
+  type WorkerState,
+} from '../member-store.ts';
 import { msOf } from './fragments.sql.ts';
-import { columns, read } from './selection.ts';
+import { column, columns, read } from './selection.ts';
 
 export const SERVER_TIME = statement('server_time')`SELECT ${msOf('clock_timestamp()')}`;
 
@@ -190,13 +199,30 @@ export const UNRECEIVED_RUNS = read('unreceived_runs', UNRECEIVED_RUN)`
     AND NOT (l.lease_id = ANY($2::uuid[])) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
     AND EXISTS (SELECT FROM workers w WHERE w.worker_id = $1 AND w.session = $5::int)`;
 
-/** $1 silent workers, $2 as last heard, $3 boots that have ended. Whoever has been heard meanwhile is not silent. */
+/**
+ * $1 silent workers, $2 as last heard, $3 boots that have ended, $4 now. Whoever has been heard meanwhile is not silent. What they hold
+ * is remembered while nobody has taken it back yet.
+ */
 export const MARK_DEAD = statement('mark_dead')`
   WITH marked AS (
     UPDATE workers SET dead = true
     WHERE NOT dead AND (boot_id = ANY($3::uuid[])
       OR (worker_id, last_seen_at) IN (SELECT * FROM unnest($1::text[], $2::bigint[])))
-    RETURNING worker_id, node_id
+    RETURNING *
+  ), lost AS (
+    INSERT INTO lost_workers (worker_id, node_id, session, slots, handlers, name, language, version, labels, last_seen_at, lost_at, held,
+      held_runs)
+    SELECT m.worker_id, m.node_id, m.session, m.slots, m.handlers, m.name, m.language, m.version, m.labels, m.last_seen_at, $4::bigint,
+      cardinality(h.runs), h.runs[1:${LOST_RUNS_MAX}]
+    FROM marked m CROSS JOIN LATERAL (
+      SELECT ARRAY(SELECT u.run_id FROM leases l CROSS JOIN LATERAL unnest(l.run_ids) WITH ORDINALITY AS u(run_id, ord)
+        WHERE l.worker_id = m.worker_id AND NOT ((u.ord - 1)::smallint = ANY(l.closed)) ORDER BY u.run_id) AS runs
+    ) h
+    ON CONFLICT (worker_id) DO UPDATE SET lost_at = excluded.lost_at, last_seen_at = excluded.last_seen_at, held = excluded.held,
+      held_runs = excluded.held_runs
+  ), expired AS (
+    DELETE FROM lost_workers WHERE worker_id NOT IN (SELECT worker_id FROM marked) AND (lost_at <= $4::bigint - ${LOST_KEPT_MS}
+      OR worker_id IN (SELECT worker_id FROM lost_workers ORDER BY lost_at DESC, worker_id OFFSET ${LOST_KEPT_MAX}))
   ), event AS (
     INSERT INTO events (kind, data)
     SELECT 'worker.lost', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM marked
@@ -241,6 +267,26 @@ const WORKER = columns<WorkerState>({
 });
 
 export const WORKERS = read('workers', WORKER)`SELECT ${WORKER.sql} FROM workers ORDER BY worker_id`;
+
+const LOST = columns<LostWorker>({
+  workerId: 'worker_id',
+  nodeId: 'node_id',
+  session: 'session',
+  slots: 'slots',
+  handlers: 'handlers',
+  name: 'name',
+  language: 'language',
+  version: 'version',
+  labels: 'labels',
+  lastSeenMs: 'last_seen_at',
+  lostAtMs: 'lost_at',
+  held: 'held',
+  heldRuns: column('held_runs::text[]', (runs: readonly RunId[]) => runs),
+});
+
+/** $1 lost after. */
+export const LOST_WORKERS = read('lost_workers', LOST)`
+  SELECT ${LOST.sql} FROM lost_workers WHERE lost_at > $1::bigint ORDER BY lost_at DESC, worker_id LIMIT ${LOST_KEPT_MAX}`;
 
 /** Leases are as many as there are batches alive: a few hundred. */
 export const LEASED_RUNS = statement('leased_runs')`

@@ -3,6 +3,8 @@ import type { JobId, RunId } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import type { Database } from '../../postgres/database.ts';
 import {
+  type FiresAt,
+  type FiresQuery,
   type Found,
   type FoundJob,
   type FoundRun,
@@ -17,6 +19,7 @@ import {
   type StripRun,
 } from '../insight-store.ts';
 import {
+  FIRES_AT,
   JOBS_BY_IDS,
   JOBS_BY_NAME,
   RUNS_BY_IDS,
@@ -48,6 +51,12 @@ export class PostgresInsightStore implements InsightStore {
 
   slotHolders(jobId: JobId, limit: number): Promise<readonly SlotHolder[]> {
     return readAll(this.#database, SLOT_HOLDERS, [jobId, limit]);
+  }
+
+  firesAt({ atMs, namespace, visible, exceptJobId }: FiresQuery): Promise<readonly FiresAt[]> {
+    const instants = plainArray([...new Set(atMs)]);
+    const parameters = [instants, namespace, ...visibleArrays(visible), exceptJobId ?? null];
+    return readAll(this.#database, FIRES_AT, parameters);
   }
 
   standing(runId: RunId): Promise<Standing | undefined> {

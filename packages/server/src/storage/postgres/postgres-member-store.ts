@@ -3,20 +3,22 @@ import type { BootId, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain'
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import { type Database, RollBack } from '../../postgres/database.ts';
 import type { AuditEntry } from '../audit-store.ts';
-import type {
-  HeardWorker,
-  MemberStore,
-  NodeBeat,
-  Peer,
-  PublishedAddresses,
-  PublishedPeer,
-  Registered,
-  SaidByBeat,
-  ShardOwner,
-  UnreceivedRun,
-  WorkerBeaten,
-  WorkerRecord,
-  WorkerState,
+import {
+  type HeardWorker,
+  LOST_KEPT_MS,
+  type LostWorker,
+  type MemberStore,
+  type NodeBeat,
+  type Peer,
+  type PublishedAddresses,
+  type PublishedPeer,
+  type Registered,
+  type SaidByBeat,
+  type ShardOwner,
+  type UnreceivedRun,
+  type WorkerBeaten,
+  type WorkerRecord,
+  type WorkerState,
 } from '../member-store.ts';
 import * as sql from './member.sql.ts';
 import { recordAudit } from './postgres-audit-store.ts';
@@ -185,13 +187,22 @@ export class PostgresMemberStore implements MemberStore {
     return readAll(this.#database, sql.UNRECEIVED_RUNS, parameters);
   }
 
-  async markDead(request: { silent: readonly HeardWorker[]; ended: readonly BootId[] }): Promise<WorkerId[]> {
+  async markDead(request: {
+    silent: readonly HeardWorker[];
+    ended: readonly BootId[];
+    nowMs: number;
+  }): Promise<WorkerId[]> {
     const rows = await this.#database.query<readonly [WorkerId]>(sql.MARK_DEAD, [
       textArray(request.silent.map(({ workerId }) => workerId)),
       plainArray(request.silent.map(({ lastSeenMs }) => lastSeenMs)),
       plainArray(request.ended),
+      request.nowMs,
     ]);
     return rows.map((row) => row[0]);
+  }
+
+  lostWorkers(nowMs: number): Promise<LostWorker[]> {
+    return readAll(this.#database, sql.LOST_WORKERS, [nowMs - LOST_KEPT_MS]);
   }
 
   async forgetWorkers(workers: readonly WorkerId[]): Promise<void> {

@@ -1,25 +1,27 @@
 /** The schedule store on PostgreSQL. */
 import { type JobId, type RunId, SHARD_COUNT } from '@carillon/domain';
-import { plainArray } from '../../postgres/array-literal.ts';
+import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import type { Database, Statement } from '../../postgres/database.ts';
 import type { Cursor } from '../due.ts';
 import type { LaneHint } from '../lane.ts';
-import type {
-  Admission,
-  Admitted,
-  Fire,
-  Fired,
-  GivenUpRun,
-  OwnerOptions,
-  PlannedRun,
-  ReadWindow,
-  ScheduleStore,
-  ShardGuard,
-  ShardPosition,
-  WaitingJob,
+import {
+  type Admission,
+  type Admitted,
+  type Fire,
+  type Fired,
+  type GivenUpRun,
+  lastJudgedMs,
+  type OwnerOptions,
+  type PlannedRun,
+  type ReadWindow,
+  type ScheduleStore,
+  type ShardGuard,
+  type ShardPosition,
+  type WaitingJob,
 } from '../schedule-store.ts';
 import { StorageTimeout } from '../storage.ts';
 import { priorityWord } from './codes.ts';
+import { skipsFrom } from './job-columns.ts';
 import { misfireFrom, recurringFrom } from './job-row.ts';
 import {
   ADMISSIBLE,
@@ -45,6 +47,7 @@ type CursorRow = readonly [
   schedule: string,
   misfire: string | null,
   resumedAtMs: number | null,
+  skips: string | null,
 ];
 
 /** What became of a job: the lane of its runs, and whether some were opened, and some wait. */
@@ -77,16 +80,19 @@ export class PostgresScheduleStore implements ScheduleStore {
   async readCursors(positions: readonly ShardPosition[], window: ReadWindow): Promise<Cursor[]> {
     if (positions.length === 0) return [];
     const rows = await this.#database.query<CursorRow>(READ_CURSORS, windowParameters(positions, window));
-    return rows.map(([jobId, shard, fireAtMs, nominalAtMs, jobVersion, schedule, misfire, resumedAtMs]) => ({
-      jobId,
-      shard,
-      fireAtMs,
-      nominalAtMs,
-      jobVersion,
-      schedule: recurringFrom(schedule),
-      misfire: misfireFrom(misfire),
-      resumedAtMs: resumedAtMs ?? undefined,
-    }));
+    return rows.map(
+      ([jobId, shard, fireAtMs, nominalAtMs, jobVersion, schedule, misfire, resumedAtMs, skips]) => ({
+        jobId,
+        shard,
+        fireAtMs,
+        nominalAtMs,
+        jobVersion,
+        schedule: recurringFrom(schedule),
+        misfire: misfireFrom(misfire),
+        resumedAtMs: resumedAtMs ?? undefined,
+        skips: skipsFrom(skips),
+      }),
+    );
   }
 
   async readPlanned(positions: readonly ShardPosition[], window: ReadWindow): Promise<PlannedRun[]> {
@@ -135,7 +141,7 @@ export class PostgresScheduleStore implements ScheduleStore {
       plainArray(fires.map((fire) => fire.next?.fireAtMs)),
       plainArray(fires.map((fire) => fire.runs.length)),
       plainArray(runsBefore),
-      plainArray(fires.map((fire) => fire.runs.at(-1)?.nominalAtMs ?? fire.skipped.at(-1)?.toMs)),
+      plainArray(fires.map(lastJudgedMs)),
       plainArray(runs.map((run) => run.runId)),
       plainArray(runs.map((run) => run.nominalAtMs)),
       nowMs,
@@ -152,7 +158,7 @@ export class PostgresScheduleStore implements ScheduleStore {
       plainArray(skips.map((skip) => skip.jobVersion)),
       plainArray(skips.map((skip) => skip.fromMs)),
       plainArray(skips.map((skip) => skip.count)),
-      plainArray(skips.map((skip) => skip.reason)),
+      textArray(skips.map((skip) => skip.reason)),
     ]);
   }
 

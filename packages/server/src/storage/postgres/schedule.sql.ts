@@ -9,11 +9,11 @@ const fromPositions = (rows: string) => `
   FROM unnest($1::smallint[], $2::bigint[], $3::uuid[]) AS s(shard, after_at, after_id) CROSS JOIN LATERAL (${rows}) d`;
 
 export const READ_CURSORS = statement('read_cursors')`
-  SELECT d.job_id, d.shard, d.fire_at, d.nominal_at, d.job_version, j.schedule::text, j.misfire::text, d.resumed_at
+  SELECT d.job_id, d.shard, d.fire_at, d.nominal_at, d.job_version, j.schedule::text, j.misfire::text, d.resumed_at, j.skips::text
   ${fromPositions(`SELECT * FROM cursors c
     WHERE c.shard = s.shard AND NOT c.held AND (c.fire_at, c.job_id) > (s.after_at, s.after_id) AND c.fire_at <= $4
     ORDER BY c.fire_at, c.job_id LIMIT $5`)}
-  CROSS JOIN LATERAL (SELECT j.schedule, j.misfire FROM jobs j WHERE j.job_id = d.job_id LIMIT 1) j
+  CROSS JOIN LATERAL (SELECT j.schedule, j.misfire, j.skips FROM jobs j WHERE j.job_id = d.job_id LIMIT 1) j
   ORDER BY d.fire_at, d.job_id`;
 
 export const READ_PLANNED = statement('read_planned')`

@@ -3,6 +3,7 @@ import { SHARD_COUNT } from '@carillon/domain';
 import { statement } from '../../postgres/database.ts';
 import type { UpcomingFire } from '../job-store.ts';
 import { priorityWord } from './codes.ts';
+import { skipsFrom } from './job-columns.ts';
 import { recurringFrom } from './job-row.ts';
 import { inLane, lanes, PLANNED } from './lane.sql.ts';
 import { column, columns, optional, read } from './selection.ts';
@@ -47,6 +48,7 @@ const FIRE = columns<UpcomingFire>({
     columns<NonNullable<UpcomingFire['cursor']>>({
       schedule: column('CASE WHEN d.is_cursor THEN j.schedule::text END', recurringFrom),
       nominalAtMs: 'd.nominal_at',
+      skips: column('j.skips::text', skipsFrom),
     }),
   ),
 });

@@ -122,7 +122,7 @@ export class CallPlayer {
         return runs.onWorker(call.workerId, { limit: LIMIT }, nowMs);
       case 'markDead': {
         const silent = (await members.workers()).filter(({ workerId }) => workerId === call.workerId);
-        return asSet(await members.markDead({ silent, ended: [] }));
+        return asSet(await members.markDead({ silent, ended: [], nowMs }));
       }
       case 'register':
         return this.#register(call.workerId);

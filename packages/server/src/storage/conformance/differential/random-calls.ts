@@ -179,7 +179,13 @@ export class RandomCalls {
         isStale: this.#chance(0.05),
         runs: Array.from({ length: count }, () => this.#newRun()),
         skipped: hasSkipped
-          ? [{ runId: this.#newRun(), reason: this.#pick(['paused', 'misfire']), count: 1 + this.#below(4) }]
+          ? [
+              {
+                runId: this.#newRun(),
+                reason: this.#pick(['paused', 'misfire', 'skipped by "ada"']),
+                count: 1 + this.#below(4),
+              },
+            ]
           : [],
         nextInMs: isEnd ? undefined : 100 + this.#below(MINUTE_MS),
       };
