@@ -37,11 +37,9 @@ describe.skipIf(!hasBrowser())('the page with very many rows', () => {
         for (const each of rows) seen[each.ariaRowIndex - 1] = (/job \\d+\\./.exec(each.textContent) ?? [''])[0];
         kept = Math.max(kept, Number((/(\\d+) shown/.exec(document.body.textContent) ?? [])[1] ?? 0));
         if (seen[${last}] !== undefined) break;
-        const first = Number(rows[0]?.ariaRowIndex ?? 0) - 1;
-        // Upwards, rows that were let go come a moment after they are scrolled to.
-        const isRead = (first - 1) * 36 <= frame.scrollTop;
-        if (first < ${last}) frame.scrollTop += frame.clientHeight;
-        else if (isRead) frame.scrollTop -= frame.clientHeight;
+        // Rows that were let go come a moment after they are scrolled to.
+        const isRead = rows.length > 0 && (rows[0].ariaRowIndex - 2) * 36 <= frame.scrollTop;
+        if (isRead) frame.scrollTop += ${last} === 1 ? -frame.clientHeight : frame.clientHeight;
         await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
       }
       return { seen, kept };

@@ -69,8 +69,8 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
     idOf,
     question: query.isPlaceholderData ? undefined : question,
     pinned: (selection?.ids.size ?? 0) > 0,
-    // Rows of other pages than before are other rows.
-    isMoved: isDeep,
+    // Rows of other pages than before are other rows; those that are read above them are not new.
+    isMoved: isDeep || offset > 0,
     hasMore: query.hasNextPage,
   });
   // Rows that waited stand above those that are seen from here on.
