@@ -21,7 +21,7 @@ const RUN: RunFacts = {
   },
   ...{ executorId: 'w1', error: 'boom', reason: undefined, result: undefined, logUrl: undefined },
   ...{ jobVersion: 1, occurrences: 1, lateReport: undefined, requestReason: undefined, progress: undefined },
-  ...{ peakMemoryBytes: undefined, cpuSeconds: undefined },
+  ...{ peakMemoryBytes: undefined, cpuSeconds: undefined, spread: undefined },
 };
 const messages = (...runs: RunFacts[]) => logLines(runs).map(({ message }) => message);
 

@@ -68,6 +68,7 @@ const RUN = {
   progress: { percent: 40, message: 'half way' },
   peakMemoryBytes: 2 ** 40,
   cpuSeconds: 0.25,
+  spread: undefined,
 } as const;
 
 function fullJob(fields: object): Job {

@@ -2,6 +2,7 @@
 import type { JobId, LeaseId, RunId, WorkerId } from '../ids.ts';
 import type { Priority } from '../job/job.ts';
 import type { DeadReason } from '../retry/decide-next.ts';
+import type { Schedule } from '../schedule/schedule.ts';
 
 /** Who asked for it: the schedule, a person (run now), or a redriven dead letter. */
 export type RunTrigger = 'schedule' | 'manual' | 'redrive';
@@ -227,6 +228,8 @@ export interface RunFacts {
   readonly progress: RunProgress | undefined;
   readonly peakMemoryBytes: number | undefined;
   readonly cpuSeconds: number | undefined;
+  /** Of an occurrence that began: the schedule of its job, where that spreads its starts. */
+  readonly spread: Schedule | undefined;
 }
 
 export interface DeadLetter {

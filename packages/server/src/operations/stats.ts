@@ -6,6 +6,7 @@
 import {
   Cache,
   type Caller,
+  type Job,
   type JobId,
   type Moment,
   may,
@@ -107,7 +108,8 @@ export function statsOperations(ports: OperationPorts) {
           throw new Refusal('field_invalid', 'handler is the one of the job: leave out one of the two.', {
             field: 'handler',
           });
-        return jobStats(await attemptsOf(ports, { caller, jobId, span }), span);
+        const job = await visibleJob(ports, { caller, jobId, action: 'runs.read' });
+        return jobStats(job, await attemptsOf(ports, jobId, span), span);
       }
       const namespaces = await readable(caller, query.namespace);
       await count();
@@ -136,7 +138,7 @@ export function statsOperations(ports: OperationPorts) {
       const shown = (groups: readonly FailureGroup[]) => groups.map((group) => shownTo(caller, group));
       if (jobId !== undefined) {
         const job = await visibleJob(ports, { caller, jobId, action: 'runs.read' });
-        const attempts = await attemptsOf(ports, { caller, jobId, span });
+        const attempts = await attemptsOf(ports, jobId, span);
         const groups = groupsOf(attempts, { jobId, namespace: job.namespace, handler: job.handler, limit });
         const shownGroups = groups.map((group) => ({ ...group, sampleJobName: job.name }));
         return shownGroups.map((group) => shownTo(caller, group, job.userId));
@@ -180,18 +182,17 @@ function momentMs(moment: Moment | undefined, nowMs: number): number | undefined
   return 'atMs' in moment ? moment.atMs : nowMs - moment.agoMs;
 }
 
-async function attemptsOf(
-  ports: OperationPorts,
-  { caller, jobId, span }: { caller: Caller; jobId: JobId; span: Span },
-): Promise<CountedAttempt[]> {
-  await visibleJob(ports, { caller, jobId, action: 'runs.read' });
-  const { fromMs, toMs } = span;
+function attemptsOf(ports: OperationPorts, jobId: JobId, { fromMs, toMs }: Span): Promise<CountedAttempt[]> {
   return ports.storage.stats.attemptsOfJob(jobId, { fromMs, toMs, limit: JOB_ATTEMPTS_MAX });
 }
 
 /** Where there are more attempts than are counted, the span begins with the oldest of them. */
-function jobStats(attempts: readonly CountedAttempt[], span: Span): Stats {
-  const buckets = countAttempts(attempts, span.bucket);
+function jobStats(
+  job: Pick<Job, 'jobId' | 'schedule'>,
+  attempts: readonly CountedAttempt[],
+  span: Span,
+): Stats {
+  const buckets = countAttempts(job, attempts, span.bucket);
   const isCut = attempts.length === JOB_ATTEMPTS_MAX && buckets[0] !== undefined;
   return { ...span, fromMs: isCut ? buckets[0]!.atMs : span.fromMs, buckets };
 }
@@ -203,7 +204,7 @@ function groupsOf(
   const tally = new RunTally();
   for (const { status, ...attempt } of attempts.toReversed())
     tally.addRecord({
-      ...{ ...attempt, jobId, namespace, handler, isRetried: false, delayMs: undefined },
+      ...{ ...attempt, jobId, namespace, handler, delayMs: undefined },
       status: status as Parameters<RunTally['addRecord']>[0]['status'],
     });
   const rows = boundFailures(tally.failures(), new Map());

@@ -2,7 +2,7 @@
  * What is counted of runs that end together, as a short text: it is written with their event, in the statement that settles them, and
  * added to the counts later. Runs that are alike share an entry, so a batch of a thousand takes up a few hundred bytes.
  */
-import type { FinalRunStatus, JobId, RunId } from '@carillon/domain';
+import { type FinalRunStatus, type JobId, occurrenceRunId, type RunId } from '@carillon/domain';
 import { errorGroupOf } from './error-group.ts';
 import { bucketOf } from './log-histogram.ts';
 
@@ -101,7 +101,8 @@ export class DigestBuilder {
     const group = this.#groupOf(namespaceKey, attempt.handler);
     const hasStarted = startedAtMs !== undefined;
     const code = STATUS_CODES.get(status)! + (isRetried ? RETRIED : 0) + (hasStarted ? STARTED : 0);
-    const delayMs = hasStarted && dueAtMs !== undefined ? startedAtMs - dueAtMs : undefined;
+    // What startDelayMs measures, spelled out: only of first attempts is the instant when they were due their nominal one.
+    const delayMs = hasStarted && dueAtMs === attempt.nominalAtMs ? startedAtMs - dueAtMs : undefined;
     const duration = hasStarted && endedAtMs !== undefined ? bucketOf(endedAtMs - startedAtMs) : NONE;
     if (delayMs !== undefined && delayMs >= LATE_MS && mayBeSpread(attempt)) {
       this.#late.push([group, code, duration, delayMs, attempt.nominalAtMs, attempt.jobId]);
@@ -167,9 +168,9 @@ export function isFailure(status: string): boolean {
   return status === 'FAILED' || status === 'TIMED_OUT';
 }
 
-/** The only run of a one-off has the id of its job, and starts at its instant. */
-function mayBeSpread({ dueAtMs, nominalAtMs, runId, jobId }: EndedAttempt): boolean {
-  return dueAtMs === nominalAtMs && (runId as string) !== jobId;
+/** Not what a person asked for, nor the only run of a one-off, which has the id of its job. */
+function mayBeSpread({ nominalAtMs, runId, jobId }: EndedAttempt): boolean {
+  return (runId as string) !== jobId && runId === occurrenceRunId(jobId, nominalAtMs);
 }
 
 export function readDigest(text: string): Digest {

@@ -39,6 +39,14 @@ function waitsFor(
   return isOffered(handler) ? undefined : `${UNOFFERED}"${handler}"`;
 }
 
+/** With what is known of its job. */
+export function readView({ jobs }: Pick<MemoryState, 'jobs'>, view: RunView): RunView {
+  const schedule = jobs.get(view.jobId)?.schedule;
+  const isMeasured = view.trigger === 'schedule' && view.attempt === 1 && view.startedAtMs !== undefined;
+  const isSpread = schedule !== undefined && isRecurring(schedule) && schedule.spreadMs > 0;
+  return isMeasured && isSpread ? { ...view, spread: schedule } : view;
+}
+
 /** What was never handed out and whose instant lies ahead is a plan, not a run; a retry that waits is one. */
 export function isShown(record: RunRecord, nowMs: number): boolean {
   return record.fireAtMs <= nowMs || record.epoch > 1;
@@ -113,6 +121,7 @@ function viewOf(run: RunRecord, shown: Shown): RunView {
     progress: undefined,
     peakMemoryBytes: undefined,
     cpuSeconds: undefined,
+    spread: undefined,
     ...shown,
   };
 }

@@ -64,7 +64,7 @@ export const CLAIM_LANES = statement('claim_lanes')`
     SELECT array_agg(run_id) AS run_ids, array_agg(job_id) AS job_ids, array_agg(shard) AS shards, array_agg(kind) AS kinds,
       array_agg(attempt) AS attempts, array_agg(crashes) AS crashes, array_agg(ends_job) AS ends_job,
       array_agg(greatest(epoch, ${FIRST_EPOCH})) AS epochs, array_agg(job_version) AS job_versions, array_agg(nominal_at) AS nominal_ats,
-      array_agg(CASE WHEN kind < 3 AND attempt = 1 THEN nominal_at ELSE fire_at END) AS due_ats,
+      array_agg(CASE WHEN kind <> 4 AND attempt = 1 THEN nominal_at ELSE fire_at END) AS due_ats,
       -- Or may complete a job that had failed: one that a person asked for.
       bool_or((ends_job AND kind <> 1) OR kind >= 3) AS ends_schedule, bool_or(admitted) AS limited,
       CASE WHEN bool_or(admitted) THEN array_agg(admitted::int) END AS admitted, string_agg(handler, E'\\n') AS handlers,

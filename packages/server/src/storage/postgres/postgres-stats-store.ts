@@ -4,16 +4,16 @@
  */
 import {
   type FinalRunStatus,
-  fireTime,
   type JobId,
   type RecurringSchedule,
   type RunId,
+  startDelayMs,
 } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import type { Database, Session } from '../../postgres/database.ts';
 import { boundFailures, failureGroup, hourOf, type KnownGroups, mergeFailures } from '../bound-failures.ts';
 import { namespaceKey } from '../lane.ts';
-import { type Digest, readDigest } from '../run-digest.ts';
+import { type Digest, isFailure, readDigest } from '../run-digest.ts';
 import {
   ALL_HANDLERS,
   ALL_NAMESPACES,
@@ -34,6 +34,7 @@ import {
   type StatsStore,
   type WaitingNow,
 } from '../stats-store.ts';
+import { triggerWord } from './codes.ts';
 import { readAll } from './selection.ts';
 import * as sql from './stats.sql.ts';
 
@@ -51,7 +52,10 @@ type RecordRow = readonly [
   recordedAtMs: number,
   status: FinalRunStatus,
   isAgain: boolean,
-  dueAtMs: number | null,
+  trigger: number,
+  attempt: number,
+  scheduledAtMs: number,
+  spread: string | null,
   startedAtMs: number | null,
   endedAtMs: number | null,
   error: string | null,
@@ -175,9 +179,9 @@ export class PostgresStatsStore implements StatsStore {
       tally.addDigest(digest, {
         nameOf: (key) => this.#names.get(key),
         delayOf: ({ jobId, nominalAtMs, delayMs }) => {
-          const schedule = spread.get(jobId);
-          if (!schedule) return delayMs;
-          return delayMs - (fireTime({ schedule, jobId, nominalMs: nominalAtMs }) - nominalAtMs);
+          const occurrence = { trigger: 'schedule', attempt: 1, scheduledAtMs: nominalAtMs } as const;
+          const startedAtMs = nominalAtMs + delayMs;
+          return startDelayMs({ ...occurrence, jobId, startedAtMs, schedule: spread.get(jobId) })!;
         },
       });
     }
@@ -250,13 +254,17 @@ function withinBounds(rows: readonly UncountedRow[]): readonly UncountedRow[] {
 
 function endedRecord(row: RecordRow): EndedRecord {
   const [namespace, handler, jobId, runId, recordedAtMs, status, isAgain, ...times] = row;
-  const [dueAtMs, startedAtMs, endedAtMs, error, occurrences] = times;
+  const [trigger, attempt, scheduledAtMs, spread, started, endedAtMs, error, occurrences] = times;
+  const startedAtMs = started === null ? undefined : Math.round(started);
   return {
-    ...{ namespace, handler, jobId, runId, status, occurrences },
+    ...{ namespace, handler, jobId, runId, status, occurrences, startedAtMs },
     recordedAtMs: Math.round(recordedAtMs),
-    isRetried: isAgain && (status === 'FAILED' || status === 'TIMED_OUT'),
-    delayMs: dueAtMs === null || startedAtMs === null ? undefined : Math.round(startedAtMs - dueAtMs),
-    startedAtMs: startedAtMs ?? undefined,
+    isRetried: isAgain && isFailure(status),
+    delayMs: startDelayMs({
+      ...{ jobId, trigger: triggerWord(trigger), attempt, startedAtMs },
+      scheduledAtMs: Math.round(scheduledAtMs),
+      schedule: spread === null ? undefined : (JSON.parse(spread) as RecurringSchedule),
+    }),
     endedAtMs: endedAtMs ?? undefined,
     error: error ?? undefined,
   };

@@ -1,5 +1,11 @@
 /** Statements of the run store: what people read. Every one goes through an index of the table it touches. */
-import { type PendingRun, type PendingState, type RunProgress, WAITING_RUNS_MAX } from '@carillon/domain';
+import {
+  type PendingRun,
+  type PendingState,
+  type RunProgress,
+  type Schedule,
+  WAITING_RUNS_MAX,
+} from '@carillon/domain';
 import { statement } from '../../postgres/database.ts';
 import type { RunRequest } from '../due.ts';
 import { ROWS_SCANNED_MAX } from '../job-store.ts';
@@ -15,7 +21,7 @@ import {
   WAITS_UNTIL,
 } from '../run-store.ts';
 import { priorityWord, triggerWord } from './codes.ts';
-import { exists, msOf, pendingRun, timestampOf } from './fragments.sql.ts';
+import { exists, IS_SPREAD, msOf, pendingRun, timestampOf } from './fragments.sql.ts';
 import { WAITING } from './lane.sql.ts';
 import { column, columns, ms, optional, type Read, read } from './selection.ts';
 import { seenBy } from './upcoming.sql.ts';
@@ -25,6 +31,12 @@ export const RESULT = 'coalesce(r.result_text, r.result::text)';
 /** Only what a person asked for has a reason. */
 function reasonOf(kind: string, runId: string): string {
   return `CASE WHEN ${kind} >= 3 THEN (SELECT q.reason FROM run_requests q WHERE q.run_id = ${runId}) END`;
+}
+
+/** Only the first attempt of an occurrence that began is measured by it. */
+function spreadOf({ kind, attempt, jobId }: { kind: string; attempt: string; jobId: string }): string {
+  return `CASE WHEN ${kind} = 2 AND ${attempt} = 1 AND r.start_time IS NOT NULL
+    THEN (SELECT j.schedule::text FROM jobs j WHERE j.job_id = ${jobId} AND ${IS_SPREAD}) END`;
 }
 
 /** Undefined where the run said nothing. */
@@ -57,6 +69,10 @@ export const RUN = columns<RunView>({
   progress: PROGRESS,
   peakMemoryBytes: 'r.peak_memory_bytes::float8',
   cpuSeconds: 'r.cpu_seconds',
+  spread: column(
+    spreadOf({ kind: 'r.trigger', attempt: 'r.attempt_number', jobId: 'r.job_id' }),
+    (text: string) => JSON.parse(text) as Schedule,
+  ),
 });
 
 /** What the run d waits for. $2 now. */
@@ -73,7 +89,7 @@ const IS_SHOWN = '(d.fire_at <= $2::bigint OR d.epoch > 1)';
 export const QUEUED_COLUMNS = `d.run_id, d.job_id, 'QUEUED', d.attempt::int, d.epoch, d.kind, d.nominal_at::float8,
   least(d.fire_at, $2::bigint)::float8, NULL::float8, NULL::float8, least(d.fire_at, $2::bigint)::float8, NULL::text, NULL::text,
   ${WAITS_FOR}, NULL::text, NULL::text, d.job_version, 1, NULL::text, ${reasonOf('d.kind', 'd.run_id')},
-  NULL::float8, NULL::text, NULL::float8, NULL::float8`;
+  NULL::float8, NULL::text, NULL::float8, NULL::float8, NULL::text`;
 
 export const LIVING_STATUS = `CASE WHEN (u.ord - 1)::smallint = ANY(l.cancelled) THEN 'CANCELLING'
     WHEN r.status IS NULL THEN 'CLAIMED' ELSE 'RUNNING' END`;
@@ -83,7 +99,8 @@ export const LIVING_COLUMNS = `u.run_id, u.job_id, ${LIVING_STATUS}, u.attempt::
   u.nominal_at::float8, l.claimed_at::float8, ${msOf('r.start_time')}, NULL::float8,
   coalesce(${msOf('r.modified_time')}, l.claimed_at::float8), l.worker_id, NULL::text, NULL::text, NULL::text,
   NULL::text, u.job_version, 1, NULL::text, ${reasonOf('u.kind', 'u.run_id')},
-  ${PROGRESS.sql}, NULL::float8, NULL::float8`;
+  ${PROGRESS.sql}, NULL::float8, NULL::float8,
+  ${spreadOf({ kind: 'u.kind', attempt: 'u.attempt', jobId: 'u.job_id' })}`;
 
 export const LEASED_RUNS = `leases l CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids, l.attempts, l.epochs, l.kinds, l.nominal_ats,
     l.job_versions) WITH ORDINALITY AS u(run_id, job_id, attempt, epoch, kind, nominal_at, job_version, ord)
