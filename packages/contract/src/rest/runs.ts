@@ -15,6 +15,7 @@ import {
   refuseValue,
   startDelayMs,
   type WorkerId,
+  waitText,
 } from '@carillon/domain';
 import { z } from 'zod';
 import { answerOf, deprecated, instant, instantText, jsonValue } from './answer.ts';
@@ -193,7 +194,7 @@ export const { answer: runAnswer, view: runView } = answerOf<RunFacts>('Run')({
   ],
   reason: [
     z.string().nullable().describe('Why it was skipped, or what it waits for.'),
-    (run) => run.reason ?? null,
+    (run) => run.reason ?? (run.waitsFor && waitText(run.waitsFor)) ?? null,
   ],
   result: [
     z

@@ -69,6 +69,7 @@ const RUN = {
   peakMemoryBytes: 2 ** 40,
   cpuSeconds: 0.25,
   spread: undefined,
+  waitsFor: undefined,
 } as const;
 
 function fullJob(fields: object): Job {
@@ -103,7 +104,7 @@ const names = ({ fields }: DescMessage) => fields.map(({ name }) => name).sort()
 
 describe('what REST shows of', () => {
   test('a job, its message has, and nothing else', () => {
-    const waiting = { waitingRuns: 1, waitingReason: undefined };
+    const waiting = { waitingRuns: 1, waitsFor: undefined };
     const view = jobView({
       ...{ job: fullJob(CRON), status: 'RUNNING', nextRunMs: NOW_MS, waiting },
       last: { run: RUN },
@@ -146,7 +147,7 @@ describe('what REST shows of', () => {
     const status = jobStatusView({
       jobId: 'j' as JobId,
       status: 'RUNNING',
-      waiting: { waitingRuns: 0, waitingReason: undefined },
+      waiting: { waitingRuns: 0, waitsFor: undefined },
       lastUpdatedMs: NOW_MS,
       latestRun: RUN,
     });

@@ -3,6 +3,7 @@ import type { JobId, LeaseId, RunId, WorkerId } from '../ids.ts';
 import type { Priority } from '../job/job.ts';
 import type { DeadReason } from '../retry/decide-next.ts';
 import type { Schedule } from '../schedule/schedule.ts';
+import type { WaitsFor } from './waits-for.ts';
 
 /** Who asked for it: the schedule, a person (run now), or a redriven dead letter. */
 export type RunTrigger = 'schedule' | 'manual' | 'redrive';
@@ -213,8 +214,10 @@ export interface RunFacts {
   readonly modifiedAtMs: number;
   readonly executorId: string | undefined;
   readonly error: string | undefined;
-  /** Why it was skipped, or what it waits for. */
+  /** Why it was skipped. */
   readonly reason: string | undefined;
+  /** Of one that waits. */
+  readonly waitsFor: WaitsFor | undefined;
   /** JSON text. */
   readonly result: string | undefined;
   readonly logUrl: string | undefined;

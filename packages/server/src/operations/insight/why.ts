@@ -13,10 +13,11 @@ import {
   runsShownTo,
   type ShownJobStatus,
   shownStatus,
+  type WaitsFor,
   type Why,
 } from '@carillon/domain';
 import type { Standing, StripRun } from '../../storage/insight-store.ts';
-import { type RunView, waitCodeOf } from '../../storage/run-store.ts';
+import type { RunView } from '../../storage/run-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
 import { requireVisible, visibleRun } from '../support/visibility.ts';
 import {
@@ -32,6 +33,7 @@ import {
   retryWaitReason,
   runningReason,
   skippedReason,
+  startTimeoutReason,
   succeededReason,
   type WorkersOfHandler,
   workersReason,
@@ -190,6 +192,8 @@ async function explainRun(ports: OperationPorts, caller: Caller, { job, attempts
   }
 }
 
+const CLAIMABLE: WaitsFor = { code: 'claimable' };
+
 interface WaitingRun {
   readonly job: Job;
   readonly latest: RunView;
@@ -207,11 +211,11 @@ async function explainWaiting(
   const standing = await storage.insight.standing(latest.runId);
   const ahead = standing?.ahead;
   const position = ahead === undefined ? undefined : ahead + 1;
-  switch (waitCodeOf(latest.reason)) {
+  const { code, untilMs = clock.now() } = latest.waitsFor ?? CLAIMABLE;
+  switch (code) {
     case 'paused':
       return { state: 'paused', reasons: [pausedReason(job, await pausedSince(ports, job))], ...NO_START };
     case 'not_due': {
-      const untilMs = standing?.fireAtMs ?? clock.now();
       const reason = before
         ? retryWaitReason(before, { untilMs, attemptsMax: job.retry.maxRetries + 1 })
         : notDueReason(untilMs);
@@ -249,15 +253,7 @@ async function explainWaiting(
 
 /** That it will be given up, where its job says so. */
 function expiry(standing: Standing | undefined): Reason[] {
-  if (standing?.expiresAtMs === undefined) return [];
-  const { expiresAtMs } = standing;
-  return [
-    {
-      ...notDueReason(expiresAtMs),
-      code: 'start_timeout',
-      text: `It is given up if it has not started by ${new Date(expiresAtMs).toISOString()} (start_timeout_seconds).`,
-    },
-  ];
+  return standing?.expiresAtMs === undefined ? [] : [startTimeoutReason(standing.expiresAtMs)];
 }
 
 async function workersOf({ storage }: OperationPorts, handler: string): Promise<WorkersOfHandler> {

@@ -45,7 +45,7 @@ export interface JobDetails {
   /** Nominal instant; undefined when no occurrence lies ahead or the job is not scheduled. */
   readonly nextRunMs: number | undefined;
   /** Only of a single job. */
-  readonly waiting?: Pick<JobActivity, 'waitingRuns' | 'waitingReason'>;
+  readonly waiting?: Pick<JobActivity, 'waitingRuns' | 'waitsFor'>;
   /** Where it was asked for: its latest attempt; undefined when it never had one. */
   readonly last?: { readonly run: RunView | undefined };
 }

@@ -74,7 +74,7 @@ export class MemoryRunStore implements RunStore {
       isRunning: leases.ofJob(jobId).length > 0,
       isWaiting: waiting.length > 0,
       waitingRuns: Math.min(waiting.filter((record) => isShown(record, nowMs)).length, WAITING_RUNS_MAX),
-      waitingReason: first && queuedView(first, nowMs, offeredIn(this.#state)).reason,
+      waitsFor: first && queuedView(first, nowMs, offeredIn(this.#state)).waitsFor,
     };
   }
 
