@@ -7,6 +7,7 @@ import { workerIds } from '../compose.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
 import { type Breakage, breakable, RoleStage, turns } from '../testing/role-stage.fixture.ts';
+import { LeaseChecks } from './lease-checks.ts';
 import { StorageHome } from './storage-home.ts';
 
 const SILENT_MS = 15_000;
@@ -73,6 +74,7 @@ function createWorker(bootId: string, members: MemberStore, leases: LeaseStore):
     ...{ ...stage.common, log },
     home: new StorageHome({
       ...{ ...stage.common, ...identity, log, members, reports, link, signals },
+      leaseChecks: new LeaseChecks({ ...{ ...stage.common, log, members, signals }, silentMs: SILENT_MS }),
       silentMs: SILENT_MS,
     }),
     nextId: workerIds(identity),
