@@ -70,13 +70,10 @@ function createWorker(bootId: string, members: MemberStore, leases: LeaseStore):
     retriesPerSecond: 1_000,
   });
   const { link, signals } = stage;
+  const ports = { ...stage.common, log, members, signals, silentMs: SILENT_MS };
   return new WorkerRuntime({
     ...{ ...stage.common, log },
-    home: new StorageHome({
-      ...{ ...stage.common, ...identity, log, members, reports, link, signals },
-      leaseChecks: new LeaseChecks({ ...{ ...stage.common, log, members, signals }, silentMs: SILENT_MS }),
-      silentMs: SILENT_MS,
-    }),
+    home: new StorageHome({ ...ports, ...identity, reports, link, leaseChecks: new LeaseChecks(ports) }),
     nextId: workerIds(identity),
     handlers: new Map(Object.entries(HANDLERS)),
     slots: 4,

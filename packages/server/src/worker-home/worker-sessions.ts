@@ -3,7 +3,7 @@
  * the worker in this process. A lease is the worker's and not the stream's: a stream that breaks takes nothing away.
  */
 import { create } from '@bufbuild/protobuf';
-import { type NodeId, Refusal, SCRIPT_LABELS, type WorkerId } from '@carillon/domain';
+import { type NodeId, Refusal, type WorkerId } from '@carillon/domain';
 import { type Clock, type Log, type Random, type Service, sleep } from '@carillon/foundation';
 import { protocol as P } from '@carillon/worker';
 import type { HomeChannel } from '../run-results/stored-results.ts';
@@ -16,7 +16,7 @@ import { forgetLeft } from './forget-left.ts';
 import { fillGoodbye, type Goodbye, goodbyeFrame } from './goodbye.ts';
 import { GroupedBeats } from './grouped-beats.ts';
 import type { LeaseChecks } from './lease-checks.ts';
-import { HelloRefused, ProtocolBroken, type ReadHello, readHello, requireLeases } from './read-hello.ts';
+import { HelloRefused, ProtocolBroken, type ReadHello, readHello, requireLeases, withoutScriptLabels } from './read-hello.ts';
 import { OUTPUT_WINDOW } from './remote-voice.ts';
 import { RemoteWorker } from './remote-worker.ts';
 import { SessionBeats } from './session-beats.ts';
@@ -393,10 +393,4 @@ type Namespaces = WorkerRights['namespaces'];
 
 function covers(now: Namespaces, before: Namespaces): boolean {
   return now === 'all' || (before !== 'all' && before.every((namespace) => now.includes(namespace)));
-}
-
-/** By them jobs of all namespaces would be refused, also of those that the worker has nothing to do with. */
-function withoutScriptLabels(labels: Readonly<Record<string, string>> = {}): Record<string, string> {
-  const names: readonly string[] = Object.values(SCRIPT_LABELS);
-  return Object.fromEntries(Object.entries(labels).filter(([name]) => !names.includes(name)));
 }
