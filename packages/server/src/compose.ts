@@ -302,6 +302,7 @@ export function composeEngine(options: EngineOptions): Engine {
       signals,
       clock,
       random,
+      counter,
       slices: new TimeSlices({ clock }),
       audit,
     }),

@@ -104,8 +104,6 @@ export interface StatsStore {
    * more. Of several calls at once, one has an effect.
    */
   countEnded(options: { readonly nowMs: number }): Promise<{ readonly more: boolean }>;
-  /** When countEnded last had something to add; undefined: never. */
-  countedAt(): Promise<number | undefined>;
   /** In order; those of which nothing ended are left out. Namespaces that do not exist any more count in the whole only. */
   counts(query: CountsQuery): Promise<CountedBucket[]>;
   /** The most frequent first. Hours that the span touches are counted as a whole. */

@@ -93,7 +93,6 @@ export interface MemoryState {
   readonly handlerOffers: Map<string, number>;
   readonly counts: { readonly minute: Map<string, CountRow>; readonly hour: Map<string, CountRow> };
   readonly failures: Map<string, FailureRow>;
-  countedAtMs: number | undefined;
 }
 
 const DEFAULT: Namespace = {
@@ -134,7 +133,6 @@ export function emptyState(now: () => number): MemoryState {
     handlerOffers: new Map(),
     counts: { minute: new Map(), hour: new Map() },
     failures: new Map(),
-    countedAtMs: undefined,
   };
 }
 

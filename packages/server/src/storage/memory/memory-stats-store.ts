@@ -35,7 +35,7 @@ export class MemoryStatsStore implements StatsStore {
     this.#state = state;
   }
 
-  async countEnded({ nowMs }: { nowMs: number }): Promise<{ more: boolean }> {
+  async countEnded(): Promise<{ more: boolean }> {
     const { counts, failures, events } = this.#state;
     const ended = events.takeUncounted();
     if (ended.length === 0) return { more: false };
@@ -52,12 +52,7 @@ export class MemoryStatsStore implements StatsStore {
         firstAtMs: Math.min(row.firstAtMs, before?.firstAtMs ?? row.firstAtMs),
       });
     }
-    this.#state.countedAtMs = nowMs;
     return { more: false };
-  }
-
-  async countedAt(): Promise<number | undefined> {
-    return this.#state.countedAtMs;
   }
 
   async counts(query: CountsQuery): Promise<CountedBucket[]> {

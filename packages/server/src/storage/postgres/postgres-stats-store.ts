@@ -100,10 +100,6 @@ export class PostgresStatsStore implements StatsStore {
     return { more: moved && (rows.length === ROWS_MAX || taken.length < rows.length) };
   }
 
-  async countedAt(): Promise<number | undefined> {
-    return (await this.#cursor())?.countedAtMs;
-  }
-
   async counts(query: CountsQuery): Promise<CountedBucket[]> {
     const { bucket, fromMs, toMs, namespaces, handler } = query;
     const rows = await this.#database.query<CountsRow>(sql.READ_COUNTS[bucket], [
@@ -165,9 +161,9 @@ export class PostgresStatsStore implements StatsStore {
     return dropped;
   }
 
-  async #cursor(): Promise<(Cursor & { countedAtMs: number }) | undefined> {
-    const [row] = await this.#database.query<readonly [string, number, number]>(sql.COUNT_CURSOR, []);
-    return row && { xid: row[0], seq: row[1], countedAtMs: Math.round(row[2]) };
+  async #cursor(): Promise<Cursor | undefined> {
+    const [row] = await this.#database.query<readonly [string, number]>(sql.COUNT_CURSOR, []);
+    return row && { xid: row[0], seq: row[1] };
   }
 
   async #tally(rows: readonly UncountedRow[]): Promise<RunTally> {

@@ -10,7 +10,7 @@ import { column, columns, ms, read } from './selection.ts';
 
 /** One row, and none before anything was counted. */
 export const COUNT_CURSOR = statement('count_cursor')`
-  SELECT xid::text, seq, (extract(epoch FROM counted_at) * 1000)::float8 FROM count_cursors WHERE name = 'runs'`;
+  SELECT xid::text, seq FROM count_cursors WHERE name = 'runs'`;
 
 /**
  * $1 and $2 the cursor, $3 rows at most. Rows that tell of something else are passed over, and move the cursor on. runs: how many of the
@@ -95,7 +95,7 @@ const readCounts = (bucket: Bucket): Statement => ({
     CROSS JOIN LATERAL (
       SELECT * FROM ${TABLES[bucket]} c WHERE c.namespace = n.name AND c.handler = $2::text
         AND c.at >= ${timestampOf('$3')} AND c.at < ${timestampOf('$4')} AND c.at >= b.began
-      ORDER BY c.at LIMIT 100000
+      ORDER BY c.at LIMIT 10000
     ) c`,
 });
 export const READ_COUNTS: Record<Bucket, Statement> = {
