@@ -140,6 +140,16 @@ export function isFinal(status: RunStatus): status is FinalRunStatus {
   return MOVES[status].every((next) => next === 'QUEUED');
 }
 
+/** It may be tried again. */
+export function isFailure(status: string): boolean {
+  return status === 'FAILED' || status === 'TIMED_OUT';
+}
+
+/** Under a lease: a worker has it. */
+export function isLeased(status: RunStatus): boolean {
+  return status === 'CLAIMED' || status === 'RUNNING' || status === 'CANCELLING';
+}
+
 /** Why an occurrence has no execution. */
 export const SKIP_REASONS = ['misfire', 'overlap', 'queue_full', 'replaced', 'paused'] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];

@@ -2,9 +2,9 @@
  * What is counted of runs that end together, as a short text: it is written with their event, in the statement that settles them, and
  * added to the counts later. Runs that are alike share an entry, so a batch of a thousand takes up a few hundred bytes.
  */
-import { type FinalRunStatus, type JobId, occurrenceRunId, type RunId } from '@carillon/domain';
+import { type FinalRunStatus, isFailure, type JobId, occurrenceRunId, type RunId } from '@carillon/domain';
 import { errorGroupOf } from './error-group.ts';
-import { bucketOf } from './log-histogram.ts';
+import { BUCKET_MAX, bucketOf } from './log-histogram.ts';
 
 /** One attempt that ended. */
 export interface EndedAttempt {
@@ -80,8 +80,8 @@ const NONE = -1;
 const FAILURES_MAX = 20;
 const JOBS_MAX = 20;
 
-/** Keys of entries stay small integers, which are the fastest: buckets go to 280. */
-const BUCKET_SPAN = 283;
+/** Keys of entries stay small integers, which are the fastest. One more than there are buckets, for none. */
+const BUCKET_SPAN = BUCKET_MAX + 2;
 const CODE_SPAN = 32;
 
 export class DigestBuilder {
@@ -162,10 +162,6 @@ export class DigestBuilder {
       this.#failures.set(key, { group, fingerprint, message, runId, jobIds: new Set([jobId]), count: 1 });
     }
   }
-}
-
-export function isFailure(status: string): boolean {
-  return status === 'FAILED' || status === 'TIMED_OUT';
 }
 
 /** Not what a person asked for, nor the only run of a one-off, which has the id of its job. */

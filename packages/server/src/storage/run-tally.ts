@@ -2,10 +2,17 @@
  * Adds up what ended, in memory: rows by minute and by hour, of each handler and of all of them, in each namespace and in all; and groups
  * of failures by hour. An adapter writes the rows, adding them to those that are there.
  */
-import { type FinalRunStatus, type Job, type JobId, type RunId, startDelayMs } from '@carillon/domain';
+import {
+  type FinalRunStatus,
+  isFailure,
+  type Job,
+  type JobId,
+  type RunId,
+  startDelayMs,
+} from '@carillon/domain';
 import { errorGroupOf } from './error-group.ts';
 import { addHistogram, addToHistogram, bucketOf, quantilesOf } from './log-histogram.ts';
-import { type Digest, type DigestEntry, isFailure } from './run-digest.ts';
+import type { Digest, DigestEntry } from './run-digest.ts';
 import {
   BUCKET_MS,
   type Bucket,

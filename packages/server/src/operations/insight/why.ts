@@ -5,6 +5,7 @@
 import {
   type Caller,
   fireTime,
+  isLeased,
   type Job,
   type JobId,
   may,
@@ -91,13 +92,10 @@ async function runningNow(
   { job, own }: { job: Job; own: Why },
 ): Promise<Pick<Why, 'state' | 'reasons'>> {
   const runs = await storage.runs.ofJob(job.jobId, { limit: HOLDERS_MAX, resultCharsMax: 0 }, clock.now());
-  const alive = runsShownTo(caller, job, runs).filter(({ status }) => isAlive(status));
+  const alive = runsShownTo(caller, job, runs).filter(({ status }) => isLeased(status));
   const paused = own.reasons.filter(({ code }) => code === 'paused' || code === 'cancelled');
   return { state: 'running', reasons: [...alive.map(runningReason), ...paused] };
 }
-
-const isAlive = (status: RunView['status']) =>
-  status === 'CLAIMED' || status === 'RUNNING' || status === 'CANCELLING';
 
 const NO_START = { position: undefined, estimatedStartMs: undefined };
 

@@ -1,7 +1,6 @@
 /** Counts of runs in memory: what ended waits in the event log until it is counted, and is found with everything that is known of it. */
-import { type FinalRunStatus, type JobId, startDelayMs } from '@carillon/domain';
+import { type FinalRunStatus, isFailure, type JobId, startDelayMs } from '@carillon/domain';
 import { boundFailures, failureGroup, hourOf, type KnownGroups, mergeFailures } from '../bound-failures.ts';
-import { isFailure } from '../run-digest.ts';
 import {
   ALL_HANDLERS,
   ALL_NAMESPACES,

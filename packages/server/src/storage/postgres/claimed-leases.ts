@@ -2,9 +2,9 @@
  * What this process knows of the runs it has claimed, from their claim to their end: by that their ends are counted without reading a
  * job. Bounded; of what is not known here, as after a restart, whoever adds up the counts reads the history instead.
  */
-import type { ClaimedRun, LeaseId } from '@carillon/domain';
+import { type ClaimedRun, isFailure, type LeaseId } from '@carillon/domain';
 import type { Settlement } from '../lease-store.ts';
-import { DigestBuilder, isFailure } from '../run-digest.ts';
+import { DigestBuilder } from '../run-digest.ts';
 
 type KnownRun = Pick<ClaimedRun, 'jobId' | 'runId' | 'handler' | 'nominalAtMs' | 'dueAtMs'>;
 

@@ -2,7 +2,7 @@
 import { statement } from '../../postgres/database.ts';
 import { timestampOf } from './fragments.sql.ts';
 import { FIRST_EPOCH } from './generation.sql.ts';
-import { inLane, lanes } from './lane.sql.ts';
+import { inLane, lanes, NAMESPACE_KEY } from './lane.sql.ts';
 
 /** $1 limit, $2 part, $3 priority, $4 handler key, $5 tenant: the first run of each lane after this one. */
 export const LANES = statement('lanes')`
@@ -78,7 +78,7 @@ export const CLAIM_LANES = statement('claim_lanes')`
       -- Only a run that was handed out before, or that a dead letter is redriven as, can have a checkpoint: for others none is looked up.
       array_agg(run_id) FILTER (WHERE epoch > 1 OR kind = 4) AS again,
       -- One number where all are of one namespace.
-      CASE WHEN min(tenant >> 26) = max(tenant >> 26) THEN ARRAY[min(tenant >> 26)] ELSE array_agg(tenant >> 26) END AS namespace_keys
+      CASE WHEN min(${NAMESPACE_KEY('tenant')}) = max(${NAMESPACE_KEY('tenant')}) THEN ARRAY[min(${NAMESPACE_KEY('tenant')})] ELSE array_agg(${NAMESPACE_KEY('tenant')}) END AS namespace_keys
     FROM (SELECT *, coalesce(timeout_ms, (SELECT j.timeout_ms FROM jobs j WHERE j.job_id = gone.job_id), 1) AS limit_ms FROM gone) t
   ), resumed AS MATERIALIZED (
     SELECT json_object_agg(c.run_id, c.data) AS checkpoints FROM unnest((SELECT again FROM taken)) AS t(run_id)

@@ -4,6 +4,7 @@
  */
 import {
   type FinalRunStatus,
+  isFailure,
   type JobId,
   type RecurringSchedule,
   type RunId,
@@ -13,7 +14,7 @@ import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import type { Database, Session } from '../../postgres/database.ts';
 import { boundFailures, failureGroup, hourOf, type KnownGroups, mergeFailures } from '../bound-failures.ts';
 import { namespaceKey } from '../lane.ts';
-import { type Digest, isFailure, readDigest } from '../run-digest.ts';
+import { type Digest, readDigest } from '../run-digest.ts';
 import {
   ALL_HANDLERS,
   ALL_NAMESPACES,

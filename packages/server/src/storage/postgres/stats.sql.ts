@@ -5,7 +5,7 @@ import type { Bucket, CountedAttempt, FailureGroup } from '../stats-store.ts';
 import { WAITING_SEEN_MAX } from '../stats-store.ts';
 import { triggerWord } from './codes.ts';
 import { exists, IS_SPREAD, timestampOf } from './fragments.sql.ts';
-import { inLane, lanes } from './lane.sql.ts';
+import { inLane, lanes, NAMESPACE_KEY } from './lane.sql.ts';
 import { column, columns, ms, read } from './selection.ts';
 
 /** One row, and none before anything was counted. */
@@ -194,7 +194,7 @@ const WAITING = `SELECT min(w.lane_at), count(*)::int FROM (
 export const WAITING_NOW = statement('waiting_now')`
   WITH RECURSIVE ${lanes({ first: ['due.lane_at'] })}, seen AS MATERIALIZED (
     SELECT * FROM (SELECT * FROM lane LIMIT ${LANES_SEEN_MAX}) lane
-    WHERE lane.lane_at <= $1::bigint AND ($2::int[] IS NULL OR (lane.tenant >> 26)::int = ANY($2::int[]))
+    WHERE lane.lane_at <= $1::bigint AND ($2::int[] IS NULL OR ${NAMESPACE_KEY('lane.tenant')}::int = ANY($2::int[]))
     ORDER BY lane.lane_at
   )
   SELECT w.count, (SELECT min(lane_at) FROM seen) FROM (${WAITING}) AS w(first, count)`;
