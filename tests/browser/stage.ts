@@ -160,9 +160,9 @@ export class PageStage {
 }
 
 /** On the page of the sign-in. */
-export async function signIn(page: Page, name: string): Promise<void> {
+export async function signIn(page: Page, name: string, password = PASSWORD): Promise<void> {
   await page.getByLabel('Name').fill(name);
-  await page.locator('input[type=password]').fill(PASSWORD);
+  await page.locator('input[type=password]').fill(password);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await page.waitForURL((url) => !url.pathname.endsWith('/login'));
 }

@@ -1,11 +1,12 @@
 /** Ctrl K: screens, jobs by name, anything by its id, workers, people, and what can be done. */
-import { Modal, Text, TextInput } from '@mantine/core';
+import { Modal, Text, TextInput, useMantineColorScheme } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { carillon } from '../api/carillon.ts';
 import { may, useCaller } from '../api/session.ts';
+import { PARTS } from '../screens/settings/parts.ts';
 import { setPreferences, usePreferences } from '../ui/preferences.tsx';
 import classes from './palette.module.css';
 
@@ -124,10 +125,28 @@ function Finder({ onClose }: { onClose: () => void }) {
   );
 }
 
+const SCHEMES = [
+  ['dark', 'Dark colours'],
+  ['light', 'Light colours'],
+  ['auto', 'Colours of the system'],
+] as const;
+
+/** What the screen below offers at its top, such as Pause of a job, as far as it is allowed. */
+function pageActions(): readonly Entry[] {
+  const buttons = document.querySelectorAll<HTMLElement>('[data-page-actions] :is(button, a)');
+  return [...buttons]
+    .filter((button) => button.ariaDisabled !== 'true')
+    .map((button) => {
+      const title = button.textContent ?? '';
+      return { key: `here ${title}`, title, detail: 'action · here', go: () => button.click() };
+    });
+}
+
 function useFixedEntries(): readonly Entry[] {
   const navigate = useNavigate();
   const caller = useCaller();
   const { live } = usePreferences();
+  const { setColorScheme } = useMantineColorScheme();
   const screen = (title: string, to: string, key: string): Entry => ({
     ...{ key: to, title, detail: `screen · ${key}`, go: () => navigate({ to } as never) },
   });
@@ -145,9 +164,15 @@ function useFixedEntries(): readonly Entry[] {
     screen('Workers', '/workers', 'g w'),
     screen('Settings', '/settings/me', 'g s'),
     ...(may(caller, 'jobs.create') ? [screen('New job', '/jobs/new', 'action')] : []),
-    ...(may(caller, 'users.manage') ? [screen('Users', '/settings/users', 'settings')] : []),
-    screen('Keys', '/settings/keys', 'settings'),
-    ...(may(caller, 'audit.read') ? [screen('Audit log', '/settings/audit', 'settings')] : []),
+    ...PARTS.filter(({ action }) => action === undefined || may(caller, action)).map(({ name, label }) =>
+      screen(label, `/settings/${name}`, 'settings'),
+    ),
+    ...(may(caller, 'users.manage') ? [screen('Invite somebody', '/settings/users', 'action')] : []),
+    ...(may(caller, 'jobs.run') ? [screen('Redrive dead letters', '/dead', 'action')] : []),
+    ...pageActions(),
+    ...SCHEMES.map(([scheme, title]) => ({
+      ...{ key: scheme, title, detail: 'action', go: () => setColorScheme(scheme) },
+    })),
     {
       key: 'live',
       title: live ? 'Pause live updates' : 'Go on with live updates',

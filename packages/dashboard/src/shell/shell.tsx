@@ -3,7 +3,7 @@ import { AppShell, Burger, Button, Group, Kbd, NavLink, Text } from '@mantine/co
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, useRouterState, useSearch } from '@tanstack/react-router';
-import { Suspense, useEffect } from 'react';
+import { Suspense, useEffect, useRef } from 'react';
 import { LiveProvider } from '../api/live.tsx';
 import { sessionQuery } from '../api/session.ts';
 import { Waiting } from '../ui/card.tsx';
@@ -12,6 +12,7 @@ import { AccountMenu } from './account-menu.tsx';
 import { KeysDialog } from './keys-dialog.tsx';
 import { NamespacePicker } from './namespace-picker.tsx';
 import { Palette } from './palette.tsx';
+import classes from './shell.module.css';
 import { StatusBar } from './status-bar.tsx';
 
 export interface Screen {
@@ -54,9 +55,13 @@ export function Shell() {
   const [showsKeys, keys] = useDisclosure();
   useHotkeys([['mod+K', finder.toggle]], []);
   useShortcuts({ '?': keys.open, n: () => navigate({ to: '/jobs/new' }) });
+  const main = useFocusOnScreen(path);
   if (!caller) return null;
   return (
     <LiveProvider>
+      <button type="button" className={classes.skip} onClick={() => main.current?.focus()}>
+        Skip to the content
+      </button>
       <AppShell
         header={{ height: 52 }}
         navbar={{ width: 190, breakpoint: 'sm', collapsed: { mobile: !opened } }}
@@ -99,7 +104,7 @@ export function Shell() {
             />
           ))}
         </AppShell.Navbar>
-        <AppShell.Main>
+        <AppShell.Main id="main" ref={main} tabIndex={-1} className={classes.main}>
           <Suspense fallback={<Waiting height={300} />}>
             <Outlet />
           </Suspense>
@@ -109,4 +114,17 @@ export function Shell() {
       <KeysDialog opened={showsKeys} onClose={keys.close} />
     </LiveProvider>
   );
+}
+
+/** What had the focus may be gone with the screen before: then the next Tab leads into this one. */
+function useFocusOnScreen(path: string) {
+  const main = useRef<HTMLElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each screen
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      if (document.activeElement === document.body) main.current?.focus({ preventScroll: true });
+    });
+    return () => clearTimeout(timer);
+  }, [path]);
+  return main;
 }

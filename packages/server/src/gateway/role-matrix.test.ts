@@ -254,6 +254,7 @@ function endpointsOf(scene?: Scene): Operation[] {
   return allOperations({
     operations: scene?.fixture.everyones ?? {},
     address: '',
+    charge: () => undefined,
     stopping: new AbortController().signal,
     authenticate: async () => {
       throw new Error('nobody is asked twice');

@@ -33,5 +33,5 @@ export interface OperationPorts {
   /** Counts what has ended, before counts are read; never fails, and takes a bounded time. */
   readonly counter: { countSoon(): Promise<void> };
   /** For computing the occurrences of many schedules, or many of one. */
-  readonly slices: Pick<TimeSlices, 'run'>;
+  readonly slices: Pick<TimeSlices, 'run' | 'runAll'>;
 }

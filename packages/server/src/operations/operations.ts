@@ -25,6 +25,7 @@ import { runLogOperations } from './run-logs.ts';
 import { runOperations } from './runs.ts';
 import { scheduleOperations } from './schedules.ts';
 import { statsOperations } from './stats.ts';
+import { BulkLanes } from './support/in-parallel.ts';
 import { readWithinBytes } from './support/read-within-bytes.ts';
 import { workerOperations } from './workers.ts';
 
@@ -32,13 +33,14 @@ export type Operations = ReturnType<typeof createOperations>;
 
 export function createOperations(ports: OperationPorts) {
   const { accounts, events, storage, seal, secretValues, clock, random } = ports;
+  const lanes = new BulkLanes();
   return {
     ...jobCreation(ports),
     ...jobReading(ports),
-    ...jobChanges(ports),
+    ...jobChanges(ports, lanes),
     ...jobsByKey(ports),
     ...runOperations(ports),
-    ...bulkRunOperations(ports),
+    ...bulkRunOperations(ports, lanes),
     ...stripOperations(ports),
     // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
     ...whyOperations(ports),
@@ -46,7 +48,7 @@ export function createOperations(ports: OperationPorts) {
     ...searchOperations(ports),
     // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
     ...runLogOperations(ports),
-    ...deadLetterOperations(ports),
+    ...deadLetterOperations(ports, lanes),
     // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
     ...workerOperations(ports),
     // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.

@@ -1,6 +1,13 @@
 -- The schema of a freshly migrated database, to read and to compare: a test fails when it differs from what the
 -- migrations make. Written by `node scripts/dump-schema.ts`; edit the migrations, not this file.
 
+CREATE TABLE admin_keys (
+  holder  uuid NOT NULL,
+  digest  text NOT NULL,
+  seen_at timestamp with time zone NOT NULL,
+  CONSTRAINT admin_keys_pkey PRIMARY KEY (holder)
+);
+
 CREATE TABLE admissions (
   job_id uuid NOT NULL,
   slot   integer NOT NULL,
@@ -184,6 +191,14 @@ CREATE TABLE failure_hours (
   CONSTRAINT failure_hours_pkey PRIMARY KEY (namespace, at, fingerprint)
 ) WITH (fillfactor=60);
 CREATE INDEX failure_hours_at ON failure_hours USING btree (at);
+CREATE INDEX failure_hours_job_id ON failure_hours USING btree (job_id);
+
+CREATE TABLE fingerprint_key (
+  only_row boolean NOT NULL DEFAULT true,
+  key      text NOT NULL,
+  CONSTRAINT fingerprint_key_pkey PRIMARY KEY (only_row),
+  CONSTRAINT fingerprint_key_only_row_check CHECK (only_row)
+);
 
 CREATE TABLE handler_offers (
   handler    text NOT NULL,
@@ -438,6 +453,7 @@ CREATE TABLE sessions (
   address      text,
   user_agent   text,
   method       text NOT NULL DEFAULT 'password'::text,
+  admin_key    text,
   CONSTRAINT sessions_pkey PRIMARY KEY (session_id),
   CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id) ON DELETE CASCADE
 );
@@ -463,6 +479,7 @@ CREATE TABLE sign_in_addresses (
 CREATE TABLE sign_in_tickets (
   hash       text NOT NULL,
   expires_at timestamp with time zone NOT NULL,
+  admin_key  text NOT NULL,
   CONSTRAINT sign_in_tickets_pkey PRIMARY KEY (hash)
 );
 

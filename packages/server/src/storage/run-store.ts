@@ -89,6 +89,13 @@ export interface ListedRun {
   readonly cursor: RunCursor | WaitingCursor;
 }
 
+/** What a change in bulk needs to know of a run. */
+export interface LatestAttempt
+  extends Pick<RunView, 'runId' | 'jobId' | 'status' | 'epoch' | 'trigger' | 'scheduledAtMs'> {
+  /** Undefined when it was deleted. */
+  readonly job: Pick<Job, 'namespace' | 'userId'> | undefined;
+}
+
 export interface RunList {
   readonly runs: readonly ListedRun[];
   /** Where looking stopped before the limit was reached: more may follow. Undefined: nothing does. */
@@ -148,6 +155,8 @@ export interface RunStore {
   activityOfJob(jobId: JobId, nowMs: number): Promise<JobActivity>;
   /** Of each job that has any: the attempt that was handed to a worker or ended last, without its result. */
   lastOfJobs(jobIds: readonly JobId[]): Promise<ReadonlyMap<JobId, RunView>>;
+  /** The latest attempt of each run that there is, as attempts would show it, with its job: one read, whatever their number. */
+  latest(runIds: readonly RunId[], nowMs: number): Promise<ReadonlyMap<RunId, LatestAttempt>>;
   /** Every attempt of one run, latest first. */
   attempts(runId: RunId, nowMs: number): Promise<RunView[]>;
   onWorker(workerId: string, page: RunPage, nowMs: number): Promise<RunView[]>;

@@ -1,5 +1,5 @@
 /** What the job is called and what it does. */
-import { Autocomplete, Select, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Autocomplete, Combobox, type ComboboxItem, Select, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { carillon } from '../../api/carillon.ts';
 import { may, useCaller, usePermission } from '../../api/session.ts';
@@ -71,6 +71,20 @@ function HandlerAndPayload() {
         data-field="handler"
         required
         data={handlers?.map((one) => one.name) ?? []}
+        // What is chosen hides no other choice; what is typed does.
+        filter={({ options, search }) =>
+          known ? options : options.filter((one) => (one as ComboboxItem).label.includes(search.trim()))
+        }
+        renderOption={({ option }) => (
+          <div>
+            <Text size="sm">{option.value}</Text>
+            <Text size="xs" c="dimmed">
+              {handlers?.find((one) => one.name === option.value)?.description}
+            </Text>
+          </div>
+        )}
+        rightSection={<Combobox.Chevron />}
+        rightSectionPointerEvents="none"
         value={name}
         error={handler.error}
         onChange={(chosen) => handler.set(chosen === '' ? undefined : chosen)}

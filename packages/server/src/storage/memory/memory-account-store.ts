@@ -20,6 +20,7 @@ import {
   type KeyUse,
   LastAdministrator,
   NamespaceGone,
+  type NewTicket,
   type NewUser,
   type Rotation,
   type SecretHash,
@@ -281,7 +282,11 @@ export class MemoryAccountStore implements AccountStore {
     return this.#removeKeys(({ expiresAtMs }) => expiresAtMs !== undefined && expiresAtMs < beforeMs).length;
   }
 
-  async addTicket(ticket: { hash: SecretHash; expiresAtMs: number }, nowMs: number): Promise<void> {
+  async useAdminKey(...given: Parameters<AccountStore['useAdminKey']>): Promise<void> {
+    this.#sessions.useAdminKey(...given);
+  }
+
+  async addTicket(ticket: NewTicket, nowMs: number): Promise<void> {
     this.#sessions.addTicket(ticket, nowMs);
   }
 
@@ -291,8 +296,9 @@ export class MemoryAccountStore implements AccountStore {
     const row = userId === undefined ? undefined : this.#users.get(userId);
     const isRefused = !row || row.user.disabled || (checked !== undefined && row.passwordHash !== checked);
     if (userId !== undefined && isRefused) return false;
-    if (ticket !== undefined && !this.#sessions.useTicket(ticket, atMs)) return false;
-    this.#sessions.add(session, hash);
+    const adminKey = ticket === undefined ? opening.adminKey : this.#sessions.useTicket(ticket, atMs);
+    if (userId === undefined && !this.#sessions.isInUse(adminKey)) return false;
+    this.#sessions.add(session, hash, adminKey);
     if (address !== undefined && userId !== undefined)
       this.#addresses.set(`${userId} ${address}`, { userId, address, atMs });
     return this.#done(audit);

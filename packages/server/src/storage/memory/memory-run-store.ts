@@ -16,6 +16,7 @@ import type {
   DeadLetterList,
   DeadLetterQuery,
   JobActivity,
+  LatestAttempt,
   Redrive,
   RunList,
   RunPage,
@@ -87,6 +88,21 @@ export class MemoryRunStore implements RunStore {
         return last ? [[jobId, { ...readView(this.#state, last), result: undefined }] as const] : [];
       }),
     );
+  }
+
+  async latest(runIds: readonly RunId[], nowMs: number): Promise<ReadonlyMap<RunId, LatestAttempt>> {
+    const found = new Map<RunId, LatestAttempt>();
+    for (const runId of runIds) {
+      const [attempt] = await this.attempts(runId, nowMs);
+      if (!attempt) continue;
+      const { jobId, status, epoch, trigger, scheduledAtMs } = attempt;
+      const job = this.#state.jobs.get(jobId);
+      found.set(runId, {
+        ...{ runId, jobId, status, epoch, trigger, scheduledAtMs },
+        job: job && { namespace: job.namespace, userId: job.userId },
+      });
+    }
+    return found;
   }
 
   async attempts(runId: RunId, nowMs: number): Promise<RunView[]> {
