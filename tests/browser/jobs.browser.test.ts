@@ -45,7 +45,7 @@ describe.skipIf(!hasBrowser())('jobs, on the page', () => {
     await dialog.getByText('and 2 more').waitFor();
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Pause 12' }).click();
-    await page.getByText('12 paused.').waitFor();
+    await page.getByText('12 paused.', { exact: true }).waitFor();
     expect((await stage.admin.jobs.list({ status: 'PAUSED', text: 'many' }).toArray()).length).toBe(12);
     await page.getByRole('button', { name: 'Undo' }).click();
     await expect
@@ -67,7 +67,7 @@ describe.skipIf(!hasBrowser())('jobs, on the page', () => {
     expect(await confirm.isDisabled()).toBe(true);
     await dialog.getByLabel('Type 101 to confirm').fill('101');
     await confirm.click();
-    await page.getByText('101 cancelled.').waitFor();
+    await page.getByText('101 cancelled.', { exact: true }).waitFor();
     expect((await stage.admin.jobs.list({ status: 'CANCELLED', text: 'herd' }).toArray()).length).toBe(101);
   });
 

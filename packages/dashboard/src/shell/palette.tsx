@@ -1,13 +1,15 @@
 /** Ctrl K: screens, jobs by name, anything by its id, workers, people, and what can be done. */
-import { Modal, Text, TextInput, useMantineColorScheme } from '@mantine/core';
+import { Modal, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { carillon } from '../api/carillon.ts';
+import { useKeepPreferences } from '../api/kept-preferences.ts';
 import { may, useCaller } from '../api/session.ts';
 import { PARTS } from '../screens/settings/parts.ts';
 import { setPreferences, usePreferences } from '../ui/preferences.tsx';
+import { useViews } from '../views/use-views.ts';
 import classes from './palette.module.css';
 
 const TYPED_MS = 120;
@@ -146,7 +148,8 @@ function useFixedEntries(): readonly Entry[] {
   const navigate = useNavigate();
   const caller = useCaller();
   const { live } = usePreferences();
-  const { setColorScheme } = useMantineColorScheme();
+  const keep = useKeepPreferences();
+  const { views } = useViews();
   const screen = (title: string, to: string, key: string): Entry => ({
     ...{ key: to, title, detail: `screen · ${key}`, go: () => navigate({ to } as never) },
   });
@@ -160,6 +163,12 @@ function useFixedEntries(): readonly Entry[] {
       detail: 'runs',
       go: () => navigate({ to: '/runs', search: { status: 'FAILED,TIMED_OUT', since: '1h' } }),
     },
+    ...views.map(
+      ({ view_id: id, screen: list, name, query }): Entry => ({
+        ...{ key: id, title: name, detail: `view · ${list}` },
+        go: () => navigate({ to: `/${list}`, search: query } as never),
+      }),
+    ),
     screen('Dead letters', '/dead', 'g d'),
     screen('Workers', '/workers', 'g w'),
     screen('Settings', '/settings/me', 'g s'),
@@ -171,7 +180,7 @@ function useFixedEntries(): readonly Entry[] {
     ...(may(caller, 'jobs.run') ? [screen('Redrive dead letters', '/dead', 'action')] : []),
     ...pageActions(),
     ...SCHEMES.map(([scheme, title]) => ({
-      ...{ key: scheme, title, detail: 'action', go: () => setColorScheme(scheme) },
+      ...{ key: scheme, title, detail: 'action', go: () => keep({ scheme }) },
     })),
     {
       key: 'live',
@@ -179,12 +188,12 @@ function useFixedEntries(): readonly Entry[] {
       detail: 'action · p',
       go: () => setPreferences({ live: !live }),
     },
-    { key: 'utc', title: 'Show times in UTC', detail: 'action', go: () => setPreferences({ zone: 'UTC' }) },
+    { key: 'utc', title: 'Show times in UTC', detail: 'action', go: () => keep({ zone: 'UTC' }) },
     {
       key: 'local',
       title: 'Show times in the zone of this browser',
       detail: 'action',
-      go: () => setPreferences({ zone: 'local' }),
+      go: () => keep({ zone: 'local' }),
     },
   ];
 }

@@ -4,6 +4,7 @@ import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, useRouterState, useSearch } from '@tanstack/react-router';
 import { Suspense, useEffect, useRef } from 'react';
+import { useKeptPreferences } from '../api/kept-preferences.ts';
 import { LiveProvider } from '../api/live.tsx';
 import { sessionQuery } from '../api/session.ts';
 import { Waiting } from '../ui/card.tsx';
@@ -35,6 +36,7 @@ export const SCREENS: readonly Screen[] = [
 export function Shell() {
   const { data: caller } = useQuery(sessionQuery);
   const { ns } = useSearch({ strict: false });
+  useKeptPreferences();
   const navigate = useNavigate();
   const [opened, { toggle, close }] = useDisclosure();
   const path = useRouterState({ select: (state) => state.location.pathname });

@@ -14,7 +14,16 @@ import type { Storage } from '../storage/storage.ts';
 export interface OperationPorts {
   readonly storage: Pick<
     Storage,
-    'jobs' | 'runs' | 'insight' | 'runState' | 'members' | 'signingKeys' | 'secrets' | 'handlers' | 'stats'
+    | 'jobs'
+    | 'runs'
+    | 'insight'
+    | 'runState'
+    | 'members'
+    | 'signingKeys'
+    | 'secrets'
+    | 'handlers'
+    | 'stats'
+    | 'ownSettings'
   >;
   /** Which payloads handlers take. */
   readonly handlers: HandlerCatalogue;

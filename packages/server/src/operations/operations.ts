@@ -21,6 +21,7 @@ import { jobChanges } from './jobs/change-jobs.ts';
 import { jobCreation } from './jobs/create-jobs.ts';
 import { jobReading } from './jobs/read-jobs.ts';
 import type { OperationPorts } from './operation-ports.ts';
+import { ownSettingsOperations } from './own-settings.ts';
 import { runLogOperations } from './run-logs.ts';
 import { runOperations } from './runs.ts';
 import { scheduleOperations } from './schedules.ts';
@@ -55,6 +56,7 @@ export function createOperations(ports: OperationPorts) {
     ...handlerOperations(ports),
     ...statsOperations(ports),
     ...scheduleOperations(ports),
+    ...ownSettingsOperations(ports),
     ...accounts.operations,
     ...signingKeyOperations({
       ...{ store: storage.signingKeys, seal, clock, random },
@@ -91,17 +93,17 @@ async function listAudit({ audit, accounts }: OperationPorts, caller: Caller, qu
   const { rows, next } = await readWithinBytes<AuditRecord, number>({
     limit: query.limit,
     read: async (limit, beforeId = query.beforeId) => {
-      const rows = await audit.list(caller, {
+      const { records: rows, stoppedAt } = await audit.page(caller, {
         ...query,
         limit: limit + 1,
         ...(beforeId !== undefined && { beforeId }),
       });
-      return { rows: rows.slice(0, limit), next: rows.length > limit ? rows[limit - 1]!.auditId : undefined };
+      return { rows: rows.slice(0, limit), next: rows.length > limit ? rows[limit - 1]!.auditId : stoppedAt };
     },
     bytesOf: ({ before, after }) => (before?.length ?? 0) + (after?.length ?? 0),
     cursorOf: ({ auditId }) => auditId,
   });
-  if (rows.length === 0 && query.beforeId === undefined)
+  if (rows.length === 0 && next === undefined && query.beforeId === undefined)
     await accounts.namespaces.requireKnown(caller, query.namespace);
   return { entries: rows, next };
 }

@@ -518,6 +518,25 @@ CREATE TABLE user_grants (
 );
 CREATE INDEX user_grants_place ON user_grants USING btree (place);
 
+CREATE TABLE user_preferences (
+  user_id     uuid NOT NULL,
+  preferences text NOT NULL,
+  CONSTRAINT user_preferences_pkey PRIMARY KEY (user_id),
+  CONSTRAINT user_preferences_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id) ON DELETE CASCADE
+);
+
+CREATE TABLE user_views (
+  user_id    uuid NOT NULL,
+  view_id    uuid NOT NULL,
+  screen     text NOT NULL,
+  name       text NOT NULL,
+  query      text NOT NULL,
+  updated_at timestamp with time zone NOT NULL,
+  CONSTRAINT user_views_pkey PRIMARY KEY (user_id, view_id),
+  CONSTRAINT user_views_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX user_views_name ON user_views USING btree (user_id, screen, name);
+
 CREATE TABLE users (
   user_id         uuid NOT NULL,
   name            text NOT NULL,

@@ -8,19 +8,20 @@ import { ActionButton } from '../../ui/action-button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { ChoiceFilter, FilterBar, TextFilter, useFilters } from '../../ui/filters.tsx';
 import { Instant } from '../../ui/instant.tsx';
+import { optionsOf } from '../../ui/options.ts';
 import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
 import { RedriveMany } from './redrive-many.tsx';
 
 const route = getRouteApi('/shell/dead');
 
-const REASONS = [
-  ['retries_exhausted', 'retries exhausted'],
-  ['not_retryable', 'not retryable'],
-  ['deadline_passed', 'deadline passed'],
-  ['crashed_workers', 'crashed its workers'],
-  ['never_started', 'never started'],
-  ['retries_stopped', 'retries stopped'],
-].map(([value, label]) => ({ value: value!, label: label! }));
+const REASONS = optionsOf({
+  retries_exhausted: 'retries exhausted',
+  not_retryable: 'not retryable',
+  deadline_passed: 'deadline passed',
+  crashed_workers: 'crashed its workers',
+  never_started: 'never started',
+  retries_stopped: 'retries stopped',
+});
 
 const wordOf = (reason: string) => REASONS.find(({ value }) => value === reason)?.label ?? reason;
 

@@ -210,11 +210,15 @@ function Day({ fires, count, zone }: { fires: readonly string[]; count: number; 
   const rest = count - shown.length;
   return (
     <ul className={classes.times}>
+      {/* Where there is no room for times. */}
+      <li className={classes.number}>{`${count.toLocaleString('en')}×`}</li>
       {shown.map((at) => (
-        <li key={at}>{clockTime(new Date(at), zone, { seconds })}</li>
+        <li key={at} className={classes.time}>
+          {clockTime(new Date(at), zone, { seconds })}
+        </li>
       ))}
       {rest > 0 && (
-        <li className="muted">
+        <li className={`muted ${classes.time}`}>
           {shown.length === 0
             ? `${rest.toLocaleString('en')} times`
             : `and ${rest.toLocaleString('en')} more`}

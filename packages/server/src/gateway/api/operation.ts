@@ -55,7 +55,7 @@ export function readInput(reader: Reader, given: unknown): unknown {
 
 /** What the path of REST and the first field of RPC name. */
 export type Subject = IdSubject | NamedSubject;
-type IdSubject = 'job' | 'run' | 'dead letter' | 'user' | 'key' | 'signing key' | 'session';
+type IdSubject = 'job' | 'run' | 'dead letter' | 'user' | 'key' | 'signing key' | 'session' | 'view';
 type NamedSubject = 'worker' | 'namespace' | 'job key' | 'secret' | 'handler';
 
 const NAMED: ReadonlySet<Subject> = new Set(['worker', 'namespace', 'job key', 'secret', 'handler']);

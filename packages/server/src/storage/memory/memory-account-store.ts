@@ -31,7 +31,7 @@ import {
   type UserQuery,
 } from '../account-store.ts';
 import type { AuditEntry } from '../audit-store.ts';
-import { isWanted, usedKey } from './key-row.ts';
+import { inOrder, isWanted, usedKey } from './key-row.ts';
 import { addAudit } from './memory-audit-store.ts';
 import type { MemoryState } from './memory-state.ts';
 import { SessionTable } from './session-table.ts';
@@ -193,8 +193,8 @@ export class MemoryAccountStore implements AccountStore {
     this.#requireAdministrator(row.user, changed);
     row.user = changed;
     row.passwordHash = passwordHash;
-    if (row.user.disabled) this.#endSessions(userId);
-    else if (endSessions) this.#endSessions(userId, endSessions.except);
+    if (row.user.disabled) this.#sessions.endOf(userId);
+    else if (endSessions) this.#sessions.endOf(userId, endSessions.except);
     const ended = endKeys ? this.#removeKeys(({ makerId }) => makerId === userId).flatMap(endKeys) : [];
     this.#done(audit);
     this.#done(ended);
@@ -207,7 +207,7 @@ export class MemoryAccountStore implements AccountStore {
     this.#requireAdministrator(row.user, undefined);
     this.#users.delete(userId);
     this.#removeKeys(({ ownerId }) => ownerId === userId);
-    this.#endSessions(userId);
+    this.#sessions.endOf(userId);
     for (const [key, row] of this.#addresses) if (row.userId === userId) this.#addresses.delete(key);
     return this.#done(audit);
   }
@@ -389,15 +389,6 @@ export class MemoryAccountStore implements AccountStore {
     for (const entry of [audit].flat()) addAudit(this.#audit, entry);
     return true;
   }
-
-  #endSessions(userId: string, exceptHash?: SecretHash): void {
-    this.#sessions.remove(({ session, hash }) => session.userId === userId && hash !== exceptHash);
-  }
-}
-
-function inOrder(grants: User['grants']): User['grants'] {
-  const key = (grant: User['grants'][number]) => `${grant.namespace} ${grant.ownOnly}`;
-  return [...grants].sort((a, b) => (key(a) < key(b) ? -1 : 1));
 }
 
 function isSame(a: UserIdentity | undefined, b: UserIdentity | undefined): boolean {

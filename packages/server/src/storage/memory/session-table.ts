@@ -83,6 +83,10 @@ export class SessionTable {
     return this.#rows.delete(sessionId);
   }
 
+  endOf(userId: string, exceptHash?: SecretHash): void {
+    this.remove(({ session, hash }) => session.userId === userId && hash !== exceptHash);
+  }
+
   remove(isGone: (row: SessionRow) => boolean): number {
     const found = [...this.#rows.values()].filter(isGone);
     for (const { session } of found) this.#rows.delete(session.sessionId);

@@ -77,9 +77,14 @@ async function listMerged(database: Database, query: RunQuery): Promise<RunList>
   if (jobId !== undefined) {
     parts.push(await readOrdered(database, ENDED_RUNS_OF_JOB, query, { before, fromMs: lookBackMs, jobId }));
   } else {
-    if (asksFor(statuses, 'FAILED', 'CANCELLED', 'TIMED_OUT', 'SKIPPED', 'RETURNED', 'LOST'))
-      parts.push(await readOrdered(database, NOT_SUCCEEDED_RUNS, query, { before, fromMs: lookBackMs }));
-    if (isOnOffer && asksFor(statuses, 'SUCCESS')) parts.push(await readSucceeded(database, query, before));
+    const succeeded =
+      isOnOffer && asksFor(statuses, 'SUCCESS') ? await readSucceeded(database, query, before) : undefined;
+    if (succeeded) parts.push(succeeded);
+    if (asksFor(statuses, 'FAILED', 'CANCELLED', 'TIMED_OUT', 'SKIPPED', 'RETURNED', 'LOST')) {
+      // Of the few that did not succeed, ten thousand reach back for days: the list ends where the successes stopped.
+      const fromMs = Math.max(lookBackMs, succeeded?.stoppedAt?.atMs ?? 0);
+      parts.push(await readOrdered(database, NOT_SUCCEEDED_RUNS, query, { before, fromMs }));
+    }
   }
   return merged(parts, query.limit);
 }
@@ -135,7 +140,8 @@ function readSucceeded(database: Database, query: RunQuery, from: RunCursor): Pr
       rows.push(...window.filter((row) => !isStop(row)));
       scanned += counted.run.attempt;
       const isCut = counted.run.attempt > ROWS_SCANNED_MAX;
-      if (rows.length >= limit || (!isCut && fromMs <= sinceMs)) return { rows };
+      if (rows.length >= limit) return { rows, stoppedAt: lastOf(rows) };
+      if (!isCut && fromMs <= sinceMs) return { rows };
       before = isCut ? cursorOf(counted) : { atMs: fromMs, runId: FIRST_ID, epoch: 0 };
       if (counted.run.attempt * WIDER < ROWS_SCANNED_MAX) widthMs = Math.max(1, widthMs) * WIDER;
     }
@@ -179,6 +185,11 @@ function isStop({ run }: RunRow): boolean {
 
 function cursorOf({ run, atMs }: RunRow): RunCursor {
   return { atMs: Math.round(atMs), runId: run.runId, epoch: run.epoch };
+}
+
+/** The oldest: a page that is full ends there, and of other kinds of runs none before it is on it. */
+function lastOf(rows: readonly RunRow[]): RunCursor {
+  return rows.map(cursorOf).sort(compareRunCursors).at(-1)!;
 }
 
 function earlier(before: RunCursor | undefined, untilMs: number | undefined): RunCursor {
