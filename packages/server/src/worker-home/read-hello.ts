@@ -122,3 +122,10 @@ export function withoutScriptLabels(labels: Readonly<Record<string, string>> = {
   const names: readonly string[] = Object.values(SCRIPT_LABELS);
   return Object.fromEntries(Object.entries(labels).filter(([name]) => !names.includes(name)));
 }
+
+type Namespaces = 'all' | readonly string[];
+
+/** Whether a key may still come in for all that it came in for before. */
+export function covers(now: Namespaces, before: Namespaces): boolean {
+  return now === 'all' || (before !== 'all' && before.every((namespace) => now.includes(namespace)));
+}

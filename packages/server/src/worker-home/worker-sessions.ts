@@ -16,7 +16,15 @@ import { forgetLeft } from './forget-left.ts';
 import { fillGoodbye, type Goodbye, goodbyeFrame } from './goodbye.ts';
 import { GroupedBeats } from './grouped-beats.ts';
 import type { LeaseChecks } from './lease-checks.ts';
-import { HelloRefused, ProtocolBroken, type ReadHello, readHello, requireLeases, withoutScriptLabels } from './read-hello.ts';
+import {
+  covers,
+  HelloRefused,
+  ProtocolBroken,
+  type ReadHello,
+  readHello,
+  requireLeases,
+  withoutScriptLabels,
+} from './read-hello.ts';
 import { OUTPUT_WINDOW } from './remote-voice.ts';
 import { RemoteWorker } from './remote-worker.ts';
 import { SessionBeats } from './session-beats.ts';
@@ -387,10 +395,4 @@ export class WorkerSessions implements Service {
     log.warn({ err: error }, 'the stream of a worker failed');
     return { reason: 'the server could not serve the stream', dialAgain: true, afterMs: 1_000 };
   }
-}
-
-type Namespaces = WorkerRights['namespaces'];
-
-function covers(now: Namespaces, before: Namespaces): boolean {
-  return now === 'all' || (before !== 'all' && before.every((namespace) => now.includes(namespace)));
 }
