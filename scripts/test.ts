@@ -33,6 +33,7 @@ const CHECKS: readonly Stage[] = [
     command: [bin('tsc'), '--noEmit', '--project', 'packages/dashboard'],
     counts: false,
   },
+  { name: 'exports that nothing uses', command: [bin('knip'), '--no-progress'], counts: false },
 ];
 const PLAIN_NOTICE_MS = 20_000;
 const CLEARED_LINE = '\r\x1b[K';

@@ -86,6 +86,10 @@ export class Observer {
       this.workers.registered((args as Args<'members', 'registerWorker'>)[0], sentMs),
     'members.beatWorker': ({ args, result, sentMs }) =>
       this.workers.beat(args[0] as WorkerId, (result as Result<'members', 'beatWorker'>).alive, sentMs),
+    'members.beatWorkers': ({ result, sentMs }) => {
+      for (const workerId of (result as Result<'members', 'beatWorkers'>).keys())
+        this.workers.beat(workerId, true, sentMs);
+    },
     'members.forgetWorkers': ({ args }) =>
       this.workers.forgotten(args[0] as readonly WorkerId[], (workerId) => this.runs.holdsNothing(workerId)),
     'members.forgetLeft': ({ args }) => {

@@ -40,5 +40,7 @@ export * from './retry/retry-policy.ts';
 export * from './run/insight.ts';
 export * from './run/run.ts';
 export * from './run/run-errors.ts';
+export * from './run/start-delay.ts';
 export * from './run/stored-result.ts';
+export * from './run/waits-for.ts';
 export * from './schedule/index.ts';

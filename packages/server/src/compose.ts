@@ -50,6 +50,7 @@ import { MemorySignalBus } from './signal-bus/memory-signal-bus.ts';
 import type { SignalBus } from './signal-bus/signal-bus.ts';
 import type { Storage } from './storage/storage.ts';
 import { StorageClock } from './storage/storage-clock.ts';
+import { LeaseChecks } from './worker-home/lease-checks.ts';
 import { StorageHome } from './worker-home/storage-home.ts';
 import { WorkerSessions } from './worker-home/worker-sessions.ts';
 import { InProcessWorkerLink } from './worker-link/in-process-worker-link.ts';
@@ -222,8 +223,10 @@ export function composeEngine(options: EngineOptions): Engine {
     progress: new ProgressWriter({ ...common, store: runState, signals }),
     checkpoints: new CheckpointSaver({ ...common, store: runState, patienceMs: settings.workerSilentMs }),
   });
+  const leaseChecks = new LeaseChecks({ ...ports, silentMs: settings.workerSilentMs });
   const homes = {
     ...ports,
+    leaseChecks,
     ...identity,
     reports,
     channel,
@@ -305,6 +308,7 @@ export function composeEngine(options: EngineOptions): Engine {
       signals,
       clock,
       random,
+      counter,
       slices: new TimeSlices({ clock }),
       audit,
     }),

@@ -796,6 +796,8 @@ export interface Run {
   readonly epoch: number;
   readonly trigger: 'schedule' | 'manual' | 'redrive';
   readonly scheduled_at: string;
+  /** From when it should have started, with the spread of its schedule, to its start. null: not measured, as of retries. */
+  readonly start_delay_ms: number | null;
   /** Why it was skipped, or what it waits for. */
   readonly reason: string | null;
   /** What the handler answered; null when it is too large, and result_url names where it is read. */
@@ -912,6 +914,8 @@ export interface ShortRun {
   readonly epoch: number;
   readonly trigger: 'schedule' | 'manual' | 'redrive';
   readonly scheduled_at: string;
+  /** From when it should have started, with the spread of its schedule, to its start. null: not measured, as of retries. */
+  readonly start_delay_ms: number | null;
   /** Why it was skipped, or what it waits for. */
   readonly reason: string | null;
   /** What the handler answered; only with include=result. */

@@ -6,8 +6,6 @@ import { Resource } from './resource.ts';
 export interface LiveOptions {
   /** Left out: every one that the caller may see. */
   readonly namespace?: string | undefined;
-  /** Ids of jobs and runs that are named also when too much else changed; at most 200. */
-  readonly watch?: readonly string[] | undefined;
   /** Goes on after this update. Left out: from now on. */
   readonly lastEventId?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -18,8 +16,7 @@ export interface LiveOptions {
 }
 
 export class Live extends Resource {
-  stream({ namespace, watch, ...options }: LiveOptions = {}): AsyncGenerator<LiveUpdate, void, undefined> {
-    const query = { namespace, watch: watch?.length ? watch.join(',') : undefined };
-    return followStream<LiveUpdate>(this.transport, { ...options, path: '/live', query });
+  stream({ namespace, ...options }: LiveOptions = {}): AsyncGenerator<LiveUpdate, void, undefined> {
+    return followStream<LiveUpdate>(this.transport, { ...options, path: '/live', query: { namespace } });
   }
 }

@@ -53,6 +53,7 @@ const run: RunView = {
   epoch: 1,
   trigger: 'schedule',
   scheduled_at: '2030-01-02T08:00:00.000Z',
+  start_delay_ms: 12,
   reason: null,
   result: { status: 200 },
   result_size: null,

@@ -23,6 +23,8 @@ import {
   type SkippedFire,
   stateWord,
   WAITING_RUNS_MAX,
+  type WaitsFor,
+  waitText,
 } from '@carillon/domain';
 import { z } from 'zod';
 import { answerOf, deprecated, instant, instantText, secondsOf } from './answer.ts';
@@ -101,7 +103,7 @@ interface JobFacts {
   readonly status: ShownJobStatus;
   readonly nextRunMs: number | undefined;
   readonly skips?: readonly SkippedFire[] | undefined;
-  readonly waiting?: { readonly waitingRuns: number; readonly waitingReason: string | undefined };
+  readonly waiting?: { readonly waitingRuns: number; readonly waitsFor: WaitsFor | undefined };
   readonly last?: { readonly run: RunFacts | undefined };
 }
 
@@ -136,8 +138,9 @@ export function listedJobView(details: JobFacts) {
   return view;
 }
 
-function waitingView({ waitingRuns, waitingReason }: NonNullable<JobFacts['waiting']>) {
-  const reason = waitingRuns === 0 ? null : (waitingReason ?? 'waits to be handed to a worker');
+function waitingView({ waitingRuns, waitsFor }: NonNullable<JobFacts['waiting']>) {
+  const reason =
+    waitingRuns === 0 ? null : ((waitsFor && waitText(waitsFor)) ?? 'waits to be handed to a worker');
   return { waiting_runs: waitingRuns, waiting_reason: reason };
 }
 

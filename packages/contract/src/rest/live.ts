@@ -1,21 +1,13 @@
 /** Live updates: what a page may ask for, and how it is told what to read again. */
-import { type EventCursor, refuseValue, writeEventCursor } from '@carillon/domain';
+import { type EventCursor, writeEventCursor } from '@carillon/domain';
 import { z } from 'zod';
 import { answerOf, instant, instantText } from './answer.ts';
 import { readEventId } from './events.ts';
 import type { Shape } from './shape.ts';
-import { text, textUpTo } from './values.ts';
-
-const WATCHED_MAX = 200;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+import { text } from './values.ts';
 
 const liveFields = z.strictObject({
   namespace: text.optional().describe('Left out: every one that you may see.'),
-  watch: textUpTo(8_000)
-    .optional()
-    .describe(
-      `Ids of jobs and runs, separated by commas, that are named also when too much else changed; at most ${WATCHED_MAX}.`,
-    ),
   last_event_id: text
     .optional()
     .describe('The id of the last update you got: what changed since follows. The header does the same.'),
@@ -26,20 +18,13 @@ export const LIVE_QUERY = { schema: liveFields } satisfies Shape;
 export function toLiveQuery(
   read: z.output<typeof liveFields>,
   header: string | readonly string[] | undefined,
-): { namespace: string | undefined; watch: string[] | undefined; after: EventCursor | undefined } {
+): { namespace: string | undefined; after: EventCursor | undefined } {
   return {
     namespace: read.namespace,
-    watch: read.watch === undefined ? undefined : readIds(read.watch),
     after:
       readEventId([header].flat()[0] || undefined, 'Last-Event-ID') ??
       readEventId(read.last_event_id, 'last_event_id'),
   };
-}
-
-function readIds(given: string): string[] {
-  const ids = given.split(',').map((id) => id.trim().toLowerCase());
-  if (ids.length > WATCHED_MAX) refuseValue('watch', `watch names more than ${WATCHED_MAX} ids.`);
-  return ids.every((id) => UUID.test(id)) ? ids : refuseValue('watch', 'watch must be ids of jobs and runs.');
 }
 
 interface LiveFacts {

@@ -21,7 +21,7 @@ const RUN: RunFacts = {
   },
   ...{ executorId: 'w1', error: 'boom', reason: undefined, result: undefined, logUrl: undefined },
   ...{ jobVersion: 1, occurrences: 1, lateReport: undefined, requestReason: undefined, progress: undefined },
-  ...{ peakMemoryBytes: undefined, cpuSeconds: undefined },
+  ...{ peakMemoryBytes: undefined, cpuSeconds: undefined, spread: undefined, waitsFor: undefined },
 };
 const messages = (...runs: RunFacts[]) => logLines(runs).map(({ message }) => message);
 
@@ -63,7 +63,7 @@ test('an attempt that was lost and the one that repeats it are told apart, also 
 
 test('what waits, runs or was skipped says so', () => {
   const none = { startedAtMs: undefined, endedAtMs: undefined, error: undefined, executorId: undefined };
-  expect(messages({ ...RUN, ...none, status: 'QUEUED', reason: 'the job is paused' })).toEqual([
+  expect(messages({ ...RUN, ...none, status: 'QUEUED', waitsFor: { code: 'paused' } })).toEqual([
     'queued: the job is paused',
   ]);
   expect(messages({ ...RUN, ...none, status: 'SKIPPED', reason: 'misfire', occurrences: 3 })).toEqual([

@@ -1,5 +1,5 @@
 /** What became of a run, line by line: when it was handed to whom, started, ended, and with what. */
-import { isFinal, type RunFacts, readStoredResult } from '@carillon/domain';
+import { isFinal, type RunFacts, readStoredResult, waitText } from '@carillon/domain';
 import { z } from 'zod';
 import { deprecated, instant, instantText } from './answer.ts';
 import { resultUrlOf } from './run-logs.ts';
@@ -48,7 +48,8 @@ function linesOf(run: RunFacts, isRepeated: boolean): LogLine[] {
   const attempt = `attempt ${run.attempt}${isRepeated ? ' (again)' : ''}`;
   const { status, createdAtMs, startedAtMs, endedAtMs, executorId } = run;
   const endMs = endedAtMs ?? run.modifiedAtMs;
-  if (status === 'QUEUED') say(createdAtMs, `queued${run.reason ? `: ${run.reason}` : ''}`);
+  const why = run.waitsFor && waitText(run.waitsFor);
+  if (status === 'QUEUED') say(createdAtMs, `queued${why ? `: ${why}` : ''}`);
   else if (status === 'SKIPPED') say(endMs, skipped(run));
   else if (executorId) say(createdAtMs, `handed to worker ${executorId}`);
   if (startedAtMs !== undefined) say(startedAtMs, `${attempt} started`);

@@ -13,7 +13,9 @@ import {
   type RunId,
   readStoredResult,
   refuseValue,
+  startDelayMs,
   type WorkerId,
+  waitText,
 } from '@carillon/domain';
 import { z } from 'zod';
 import { answerOf, deprecated, instant, instantText, jsonValue } from './answer.ts';
@@ -181,9 +183,18 @@ export const { answer: runAnswer, view: runView } = answerOf<RunFacts>('Run')({
   epoch: [z.int(), (run) => run.epoch],
   trigger: [z.enum(['schedule', 'manual', 'redrive']), (run) => run.trigger],
   scheduled_at: [instant, (run) => instantText(run.scheduledAtMs)],
+  start_delay_ms: [
+    z
+      .int()
+      .nullable()
+      .describe(
+        'From when it should have started, with the spread of its schedule, to its start. null: not measured, as of retries.',
+      ),
+    (run) => startDelayMs({ ...run, schedule: run.spread }) ?? null,
+  ],
   reason: [
     z.string().nullable().describe('Why it was skipped, or what it waits for.'),
-    (run) => run.reason ?? null,
+    (run) => run.reason ?? (run.waitsFor && waitText(run.waitsFor)) ?? null,
   ],
   result: [
     z

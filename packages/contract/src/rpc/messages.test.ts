@@ -68,6 +68,8 @@ const RUN = {
   progress: { percent: 40, message: 'half way' },
   peakMemoryBytes: 2 ** 40,
   cpuSeconds: 0.25,
+  spread: undefined,
+  waitsFor: undefined,
 } as const;
 
 function fullJob(fields: object): Job {
@@ -102,7 +104,7 @@ const names = ({ fields }: DescMessage) => fields.map(({ name }) => name).sort()
 
 describe('what REST shows of', () => {
   test('a job, its message has, and nothing else', () => {
-    const waiting = { waitingRuns: 1, waitingReason: undefined };
+    const waiting = { waitingRuns: 1, waitsFor: undefined };
     const view = jobView({
       ...{ job: fullJob(CRON), status: 'RUNNING', nextRunMs: NOW_MS, waiting },
       last: { run: RUN },
@@ -145,7 +147,7 @@ describe('what REST shows of', () => {
     const status = jobStatusView({
       jobId: 'j' as JobId,
       status: 'RUNNING',
-      waiting: { waitingRuns: 0, waitingReason: undefined },
+      waiting: { waitingRuns: 0, waitsFor: undefined },
       lastUpdatedMs: NOW_MS,
       latestRun: RUN,
     });

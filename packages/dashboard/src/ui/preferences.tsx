@@ -1,5 +1,5 @@
 /** What a person chose: the zone of shown times, whether the page updates by itself, shortcuts. Kept in this browser, for before the sign-in. */
-import { createContext, type ReactNode, useContext, useMemo, useSyncExternalStore } from 'react';
+import { useMemo, useSyncExternalStore } from 'react';
 import { type ZoneChoice, zoneName } from './time.ts';
 
 export interface Preferences {
@@ -53,16 +53,8 @@ export function usePreferences(): Preferences {
   );
 }
 
-/** A part of the page may show times in a zone of its own, such as the schedule of a job. */
-const ZoneContext = createContext<string | undefined>(undefined);
-
-export function InZone({ zone, children }: { zone: string; children: ReactNode }) {
-  return <ZoneContext value={zone}>{children}</ZoneContext>;
-}
-
-/** The IANA name of the zone that times are shown in here. */
+/** The IANA name of the zone that times are shown in. */
 export function useZone(): string {
-  const given = useContext(ZoneContext);
   const { zone } = usePreferences();
-  return useMemo(() => given ?? zoneName(zone), [given, zone]);
+  return useMemo(() => zoneName(zone), [zone]);
 }

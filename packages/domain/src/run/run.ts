@@ -2,6 +2,8 @@
 import type { JobId, LeaseId, RunId, WorkerId } from '../ids.ts';
 import type { Priority } from '../job/job.ts';
 import type { DeadReason } from '../retry/decide-next.ts';
+import type { Schedule } from '../schedule/schedule.ts';
+import type { WaitsFor } from './waits-for.ts';
 
 /** Who asked for it: the schedule, a person (run now), or a redriven dead letter. */
 export type RunTrigger = 'schedule' | 'manual' | 'redrive';
@@ -138,6 +140,16 @@ export function isFinal(status: RunStatus): status is FinalRunStatus {
   return MOVES[status].every((next) => next === 'QUEUED');
 }
 
+/** It may be tried again. */
+export function isFailure(status: string): boolean {
+  return status === 'FAILED' || status === 'TIMED_OUT';
+}
+
+/** Under a lease: a worker has it. */
+export function isLeased(status: RunStatus): boolean {
+  return status === 'CLAIMED' || status === 'RUNNING' || status === 'CANCELLING';
+}
+
 /** Why an occurrence has no execution. */
 export const SKIP_REASONS = ['misfire', 'overlap', 'queue_full', 'replaced', 'paused'] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
@@ -212,8 +224,10 @@ export interface RunFacts {
   readonly modifiedAtMs: number;
   readonly executorId: string | undefined;
   readonly error: string | undefined;
-  /** Why it was skipped, or what it waits for. */
+  /** Why it was skipped. */
   readonly reason: string | undefined;
+  /** Of one that waits. */
+  readonly waitsFor: WaitsFor | undefined;
   /** JSON text. */
   readonly result: string | undefined;
   readonly logUrl: string | undefined;
@@ -227,6 +241,8 @@ export interface RunFacts {
   readonly progress: RunProgress | undefined;
   readonly peakMemoryBytes: number | undefined;
   readonly cpuSeconds: number | undefined;
+  /** Of an occurrence that began: the schedule of its job, where that spreads its starts. */
+  readonly spread: Schedule | undefined;
 }
 
 export interface DeadLetter {

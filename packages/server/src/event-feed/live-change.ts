@@ -59,10 +59,9 @@ export function isNothing({ jobs, runs, workers, deadLetters }: LiveChange): boo
   return jobs.size === 0 && runs.size === 0 && !workers && !deadLetters;
 }
 
-/** Of what is too much to name, these are named all the same. */
-export function watchedOf(change: LiveChange, watch: ReadonlySet<string>): LiveChange {
-  const among = (ids: ReadonlySet<string>) => new Set([...watch].filter((id) => ids.has(id)));
-  return { ...change, jobs: among(change.jobs), runs: among(change.runs) };
+/** Of what is too much to name. */
+export function withoutNames(change: LiveChange): LiveChange {
+  return { ...change, jobs: new Set(), runs: new Set() };
 }
 
 export function updateOf(

@@ -162,26 +162,22 @@ describe('live updates', () => {
     expect(heard.slice(1).flatMap(({ jobs }) => jobs)).toEqual([seen]);
   });
 
-  test('more than can be named is told as refetch, every five seconds at most, and what is watched by name', async () => {
-    const watched = newId<JobId>();
-    const { heard } = await listen(SERVER, { watch: [watched, newId()] });
+  test('more than can be named is told as refetch, every five seconds at most', async () => {
+    const { heard } = await listen(SERVER);
     const start = async () => {
       for (let i = 0; i < 250; i += 1) await makeJob();
       await makeJob({ jobId: newId<JobId>() });
     };
     await pass();
     await start();
-    await makeJob({ jobId: watched });
     await pass();
     expect(heard.at(-1)).toMatchObject({ jobs: [], refetch: true, position: expect.anything() });
     const told = heard.length;
     for (let second = 0; second < 4; second += 1) {
       await start();
-      if (second === 2) await storage.jobs.cancelRun(await runOf(watched), clock.now());
       await pass();
     }
-    // Without a position: who comes back from there is still owed the rest.
-    expect(heard.slice(told)).toMatchObject([{ jobs: [watched], refetch: false, position: undefined }]);
+    expect(heard).toHaveLength(told);
     await pass();
     await pass();
     expect(heard.at(-1)).toMatchObject({ refetch: true, position: expect.anything() });
@@ -296,8 +292,3 @@ describe('one answer, for programs that poll', () => {
     expect(await feed.live.read(SERVER, { after })).toMatchObject({ refetch: true });
   });
 });
-
-async function runOf(jobId: JobId) {
-  const [run] = await storage.runs.ofJob(jobId, { limit: 1 }, clock.now());
-  return run!.runId;
-}

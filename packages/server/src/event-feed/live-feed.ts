@@ -17,15 +17,13 @@ import {
   type LiveUpdate,
   NO_CHANGE,
   updateOf,
-  watchedOf,
+  withoutNames,
 } from './live-change.ts';
 import { LiveTail, type LiveTick, readChanges } from './live-tail.ts';
 
 export interface LiveQuery {
   /** Undefined: all that the caller may see. */
   readonly namespace?: string | undefined;
-  /** Ids of jobs and runs that are named also when there is too much else to name. */
-  readonly watch?: readonly string[] | undefined;
   /** The position of the last update received; undefined: from now on. */
   readonly after?: EventCursor | undefined;
 }
@@ -74,7 +72,6 @@ interface Audience {
 interface Member {
   readonly sink: LiveSink;
   readonly query: LiveQuery;
-  readonly watch: ReadonlySet<string>;
   audience: Audience;
   isNew: boolean;
   /** Something changed that it was not told of. */
@@ -108,7 +105,7 @@ export class LiveFeed {
       const nowMs = this.#options.clock.monotonic();
       const spreadMs = (this.#opened++ % (REFETCH_MS / TICK_MS)) * TICK_MS;
       const member: Member = {
-        ...{ sink, query, audience, watch: new Set(query.watch) },
+        ...{ sink, query, audience },
         ...{ isNew: true, owesRefetch: false, nextRefetchMs: nowMs + spreadMs },
       };
       this.#join(member, audience);
@@ -133,7 +130,7 @@ export class LiveFeed {
   }
 
   /** For programs that poll: what changed after the position, read from the storage. */
-  async read(caller: Caller, { namespace, watch, after }: LiveQuery): Promise<LiveUpdate> {
+  async read(caller: Caller, { namespace, after }: LiveQuery): Promise<LiveUpdate> {
     requireMay(caller, 'events.read');
     const { store, clock } = this.#options;
     const asOfMs = clock.now();
@@ -143,7 +140,7 @@ export class LiveFeed {
     if (!read?.isComplete) return updateOf(NO_CHANGE, { position: await store.end(), asOfMs, refetch: true });
     const change = changeOf(read.events, await this.#viewOf(caller, namespace));
     const refetch = isTooMuch(change);
-    const named = refetch ? watchedOf(change, new Set(watch)) : change;
+    const named = refetch ? withoutNames(change) : change;
     return updateOf(named, { position: read.through, asOfMs, refetch });
   }
 
@@ -219,7 +216,7 @@ export class LiveFeed {
         member.nextRefetchMs = nowMs + REFETCH_MS;
         member.sink.send(readAgain);
       } else if (!member.owesRefetch) member.sink.send(shared);
-      else if (isHit) this.#tellMeanwhile(member, tooMuch ? watchedOf(change, member.watch) : change, asOfMs);
+      else if (isHit) this.#tellMeanwhile(member, tooMuch ? withoutNames(change) : change, asOfMs);
     }
   }
 
@@ -230,13 +227,13 @@ export class LiveFeed {
 
   /** The first update: what was missed, or that it is not known any more. */
   #welcome(member: Member, at: Pick<LiveUpdate, 'position' | 'asOfMs'>): LiveUpdate {
-    const { query, watch, audience } = member;
+    const { query, audience } = member;
     if (!query.after) return updateOf(NO_CHANGE, { ...at, refetch: false });
     const missed = this.#tail.after(query.after);
     if (!missed) return updateOf(NO_CHANGE, { ...at, refetch: true });
     const change = changeOf(missed, audience.isVisible);
     const refetch = isTooMuch(change);
-    return updateOf(refetch ? watchedOf(change, watch) : change, { ...at, refetch });
+    return updateOf(refetch ? withoutNames(change) : change, { ...at, refetch });
   }
 
   #join(member: Member, audience: Audience): void {

@@ -123,6 +123,34 @@ describe('counts over time', () => {
     expect([status, body.buckets]).toEqual([200, []]);
   });
 
+  it('of very many namespaces are read by the hour, and refused where that is too much', async () => {
+    const names = Array.from({ length: 60 }, (_, i) => `n${i}`);
+    for (const name of names) await gateway.namespace(name);
+    await gateway.person(
+      'mia',
+      names.map((namespace) => ({ namespace })),
+    );
+    const headers = await gateway.signIn('mia');
+    const ask = (query: string) => gateway.askAs(headers, 'GET', `/api/stats?${query}`);
+    expect((await ask('from=1h')).body.bucket).toBe('minute');
+    expect((await ask('from=6h')).body.bucket).toBe('hour');
+    const { status, body } = await ask('from=6h&bucket=minute');
+    expect([status, body.code, body.field]).toEqual([400, 'field_invalid', 'from']);
+    expect(body.detail).toContain('60 namespaces');
+    expect((await ask('from=6h&bucket=minute&namespace=n1')).body.bucket).toBe('minute');
+  });
+
+  it('are answered though counting fails', async () => {
+    await end('default');
+    await get('/stats');
+    await gateway.clock.advance(1_001);
+    gateway.storage.stats.countEnded = () => Promise.reject(new Error('the disk is full'));
+    await end('default', 'no');
+    expect((await get('/stats?from=15m')).buckets).toMatchObject([{ succeeded: 1, failed: 0 }]);
+    expect(await get('/stats/now')).toMatchObject({ failed_last_hour: 0 });
+    expect(await get('/failures')).toEqual([]);
+  });
+
   it('hide what errors quote from those who may not read payloads', async () => {
     await end('default', 'the card 4242 was refused');
     await gateway.clock.advance(1_000);

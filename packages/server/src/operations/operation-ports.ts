@@ -39,6 +39,8 @@ export interface OperationPorts {
   readonly signals: SignalBus;
   readonly clock: Clock;
   readonly random: Pick<Random, 'id'>;
+  /** Counts what has ended, before counts are read; never fails, and takes a bounded time. */
+  readonly counter: { countSoon(): Promise<void> };
   /** For computing the occurrences of many schedules, or many of one. */
   readonly slices: Pick<TimeSlices, 'run' | 'runAll'>;
 }

@@ -19,6 +19,7 @@ import { Accounts } from '../accounts/accounts.ts';
 import { adminKeyDigest } from '../accounts/admin-key.ts';
 import { AuditLog } from '../audit/audit-log.ts';
 import { MemoryCounters } from '../counters/memory-counters.ts';
+import { RunCounter } from '../counting/run-counter.ts';
 import { EventFeed } from '../event-feed/event-feed.ts';
 import { HandlerCatalogue } from '../handlers/handler-catalogue.ts';
 import { DirectIngest } from '../ingest/direct-ingest.ts';
@@ -76,6 +77,9 @@ export class OperationsFixture {
   #workedMs = 0;
   readonly seal = new SecretSeal(randomBytes(32).toString('base64'));
   readonly everyones = createOperations({
+    counter: new RunCounter({
+      ...{ store: this.storage.stats, clock: this.clock, random: this.random, log: silentLog },
+    }),
     slices: new TimeSlices({ clock: { monotonic: () => (this.#workedMs += this.partMs) } }),
     accounts: this.accounts,
     seal: this.seal,

@@ -1,7 +1,7 @@
 /**
  * Counts over time, what goes on now, and failures by group. Callers get the counts of the namespaces in which they may read every run:
- * a grant for their own jobs alone counts for nothing here, since counts do not tell whose runs they are of. Whoever reads also counts
- * what has ended since, so that answers are as new as the request, however rarely servers count by themselves.
+ * a grant for their own jobs alone counts for nothing here, since counts do not tell whose runs they are of. Whoever reads asks
+ * for what has ended since to be counted first, so that answers are as new as the request, and get what is counted where that fails.
  */
 import {
   Cache,
@@ -27,6 +27,7 @@ import {
   type FailureGroup,
 } from '../storage/stats-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
+import { momentMs } from './runs.ts';
 import { visibleJob } from './support/visibility.ts';
 
 export interface StatsQuery {
@@ -66,6 +67,8 @@ const MINUTE_MS = BUCKET_MS.minute;
 const HOUR_MS = BUCKET_MS.hour;
 const SPAN_MS = HOUR_MS;
 export const BUCKETS_MAX = 2_000;
+/** Buckets of all namespaces that an answer is added up from. */
+export const COUNT_ROWS_MAX = 20_000;
 /** Longer spans are shown by the hour, unless asked otherwise. */
 const MINUTES_SPAN_MS = 6 * HOUR_MS;
 /** Of a job: what is counted is what it ended last. */
@@ -73,14 +76,13 @@ export const JOB_ATTEMPTS_MAX = 2_000;
 const FAILURES_SPAN_MS = 24 * HOUR_MS;
 const FAILURES_DEFAULT = 50;
 const DELAY_SPAN_MS = 5 * MINUTE_MS;
-/** Answers are shared for so long, and counting is repeated no sooner. */
+/** Answers are shared for so long. */
 const SHARED_MS = 1_000;
 const SHARED_MAX = 1_000;
 
 export function statsOperations(ports: OperationPorts) {
-  const { storage, clock, accounts } = ports;
+  const { storage, clock, accounts, counter } = ports;
   const { stats, members } = storage;
-  const counted = new Cache<'counted', object>({ entriesMax: 1, expiry: { ttlMs: SHARED_MS, clock } });
   const answers = new Cache<string, object>({
     entriesMax: SHARED_MAX,
     expiry: { ttlMs: SHARED_MS, clock },
@@ -88,7 +90,6 @@ export function statsOperations(ports: OperationPorts) {
   /** Whoever asks within the same second shares one answer of the storage. */
   const shared = async <T extends object>(key: string, read: () => Promise<T>): Promise<T> =>
     (await answers.getOrLoad(key, read)) as T;
-  const count = () => counted.getOrLoad('counted', () => stats.countEnded({ nowMs: clock.now() }));
 
   /** Undefined: the whole installation. */
   const readable = async (caller: Caller, namespace: string | undefined) => {
@@ -109,14 +110,16 @@ export function statsOperations(ports: OperationPorts) {
           throw new Refusal('field_invalid', 'handler is the one of the job: leave out one of the two.', {
             field: 'handler',
           });
-        return jobStats(await attemptsOf(ports, { caller, jobId, span }), span);
+        const job = await visibleJob(ports, { caller, jobId, action: 'runs.read' });
+        return jobStats(job, await attemptsOf(ports, jobId, span), span);
       }
       const namespaces = await readable(caller, query.namespace);
-      await count();
-      const { bucket, fromMs, toMs } = span;
+      await counter.countSoon();
+      const bounded = boundedSpan(span, query, { namespaces, nowMs: clock.now() });
+      const { bucket, fromMs, toMs } = bounded;
       const key = JSON.stringify(['stats', bucket, fromMs, toMs, namespaces, handler]);
       const buckets = await shared(key, () => stats.counts({ bucket, fromMs, toMs, namespaces, handler }));
-      return { ...span, buckets };
+      return { ...bounded, buckets };
     },
 
     async readStatsNow(
@@ -124,7 +127,7 @@ export function statsOperations(ports: OperationPorts) {
       { namespace }: { namespace?: string | undefined } = {},
     ): Promise<StatsNow> {
       const namespaces = await readable(caller, namespace);
-      await count();
+      await counter.countSoon();
       const now = await shared(JSON.stringify(['now', namespaces]), () => nowOf(ports, namespaces));
       if (!may(caller, 'workers.read'))
         return { ...now, running: undefined, slots: undefined, workers: undefined };
@@ -140,12 +143,12 @@ export function statsOperations(ports: OperationPorts) {
         groups.map((group) => shownTo(caller, group, { key }));
       if (jobId !== undefined) {
         const job = await visibleJob(ports, { caller, jobId, action: 'runs.read' });
-        const attempts = await attemptsOf(ports, { caller, jobId, span });
+        const attempts = await attemptsOf(ports, jobId, span);
         const groups = groupsOf(attempts, { job, limit });
         return groups.map((group) => shownTo(caller, group, { key, userId: job.userId }));
       }
       const namespaces = await readable(caller, query.namespace);
-      await count();
+      await counter.countSoon();
       const { fromMs, toMs } = span;
       const asked = JSON.stringify(['failures', fromMs, toMs, namespaces, limit]);
       return shown(await shared(asked, () => stats.failures({ fromMs, toMs, namespaces, limit })));
@@ -173,28 +176,43 @@ function spanOf(
   // The bucket of now is not over, and never left out.
   const endMs = to === undefined ? toMs + 1 : toMs;
   const span = { fromMs: Math.floor(fromMs / size) * size, toMs: Math.ceil(endMs / size) * size, bucket };
-  if ((span.toMs - span.fromMs) / size <= BUCKETS_MAX) return span;
+  if (bucketsOf(span) <= BUCKETS_MAX) return span;
   const message = `from and to are more than ${BUCKETS_MAX} buckets apart: ask for a shorter span${bucket === 'minute' ? ', or bucket=hour' : ''}.`;
   throw new Refusal('field_invalid', message, { field: 'from' });
 }
 
-function momentMs(moment: Moment | undefined, nowMs: number): number | undefined {
-  if (moment === undefined) return undefined;
-  return 'atMs' in moment ? moment.atMs : nowMs - moment.agoMs;
+/** Rows are read by namespace and bucket: many minutes of many namespaces are read by the hour, unless asked otherwise. */
+function boundedSpan(
+  span: Span,
+  query: StatsQuery,
+  { namespaces, nowMs }: { namespaces: readonly string[] | undefined; nowMs: number },
+): Span {
+  if (rowsOf(span, namespaces) <= COUNT_ROWS_MAX) return span;
+  const hours = query.bucket === undefined ? spanOf({ ...query, bucket: 'hour' }, nowMs, SPAN_MS) : span;
+  if (rowsOf(hours, namespaces) <= COUNT_ROWS_MAX) return hours;
+  const message = `${namespaces!.length} namespaces and ${bucketsOf(hours)} buckets are more than can be read at once (${COUNT_ROWS_MAX} together): ask for one namespace, a shorter span${hours.bucket === 'minute' ? ', or bucket=hour' : ''}.`;
+  throw new Refusal('field_invalid', message, { field: 'from' });
 }
 
-async function attemptsOf(
-  ports: OperationPorts,
-  { caller, jobId, span }: { caller: Caller; jobId: JobId; span: Span },
-): Promise<CountedAttempt[]> {
-  await visibleJob(ports, { caller, jobId, action: 'runs.read' });
-  const { fromMs, toMs } = span;
+function bucketsOf({ fromMs, toMs, bucket }: Span): number {
+  return (toMs - fromMs) / BUCKET_MS[bucket];
+}
+
+function rowsOf(span: Span, namespaces: readonly string[] | undefined): number {
+  return bucketsOf(span) * (namespaces?.length ?? 1);
+}
+
+function attemptsOf(ports: OperationPorts, jobId: JobId, { fromMs, toMs }: Span): Promise<CountedAttempt[]> {
   return ports.storage.stats.attemptsOfJob(jobId, { fromMs, toMs, limit: JOB_ATTEMPTS_MAX });
 }
 
 /** Where there are more attempts than are counted, the span begins with the oldest of them. */
-function jobStats(attempts: readonly CountedAttempt[], span: Span): Stats {
-  const buckets = countAttempts(attempts, span.bucket);
+function jobStats(
+  job: Pick<Job, 'jobId' | 'schedule'>,
+  attempts: readonly CountedAttempt[],
+  span: Span,
+): Stats {
+  const buckets = countAttempts(job, attempts, span.bucket);
   const isCut = attempts.length === JOB_ATTEMPTS_MAX && buckets[0] !== undefined;
   return { ...span, fromMs: isCut ? buckets[0]!.atMs : span.fromMs, buckets };
 }
@@ -206,7 +224,7 @@ function groupsOf(
   const tally = new RunTally();
   for (const { status, ...attempt } of attempts.toReversed())
     tally.addRecord({
-      ...{ ...attempt, jobId, namespace, handler, isRetried: false, delayMs: undefined },
+      ...{ ...attempt, jobId, namespace, handler, delayMs: undefined },
       status: status as Parameters<RunTally['addRecord']>[0]['status'],
     });
   const rows = boundFailures(tally.failures(), new Map());
@@ -231,15 +249,11 @@ async function nowOf(
   namespaces: readonly string[] | undefined,
 ): Promise<Omit<StatsNow, keyof Capacity>> {
   const nowMs = clock.now();
-  const since = (spanMs: number) => ({
-    ...({
-      bucket: 'minute',
-      fromMs: nowMs - spanMs,
-      toMs: nowMs + MINUTE_MS,
-      namespaces,
-      together: true,
-    } as const),
-  });
+  const since = (spanMs: number) => {
+    const span = { fromMs: nowMs - spanMs, toMs: nowMs + MINUTE_MS };
+    const isFew = rowsOf({ ...span, bucket: 'minute' }, namespaces) <= COUNT_ROWS_MAX;
+    return { ...span, bucket: isFew ? 'minute' : 'hour', namespaces, together: true } as const;
+  };
   const [{ oldestAtMs, waiting }, [recent], [hour]] = await Promise.all([
     stats.waitingNow({ nowMs, namespaces }),
     stats.counts(since(DELAY_SPAN_MS)),

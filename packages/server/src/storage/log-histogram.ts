@@ -4,7 +4,7 @@
  */
 const BUCKETS_PER_DOUBLING = 8;
 /** More than a year. */
-const BUCKET_MAX = 280;
+export const BUCKET_MAX = 280;
 
 /** Bucket 0 holds what took less than a millisecond, and what a clock that was set back made negative. */
 export function bucketOf(ms: number): number {

@@ -132,6 +132,11 @@ export interface UnreceivedRun extends LeaseRef {
   readonly claimedAtMs: number;
 }
 
+export interface CancelledRun {
+  readonly leaseId: LeaseId;
+  readonly runId: RunId;
+}
+
 export interface MemberStore {
   /** The storage's own clock, which decides what is due. */
   serverTimeMs(): Promise<number>;
@@ -182,10 +187,18 @@ export interface MemberStore {
    * back under a new id.
    */
   beatWorker(workerId: WorkerId, nowMs: number, said?: SaidByBeat): Promise<WorkerBeaten>;
+  /**
+   * The same for several, each of them once, by one statement that waits for none of them. Those that are not alive, or whose row
+   * somebody else holds right now, are left out of the answer and not recorded.
+   */
+  beatWorkers(
+    beats: readonly (SaidByBeat & { readonly workerId: WorkerId })[],
+    nowMs: number,
+  ): Promise<ReadonlyMap<WorkerId, WorkerBeaten>>;
   /** Asks a living worker to drain, or to take runs again; it learns that from its next heartbeat. False: there is none. */
   drainWorker(workerId: WorkerId, draining: boolean, audit?: AuditEntry): Promise<boolean>;
   /** Runs in these leases that somebody wants stopped; named until they are. */
-  cancelledRuns(leases: readonly LeaseId[]): Promise<RunId[]>;
+  cancelledRuns(leases: readonly LeaseId[]): Promise<CancelledRun[]>;
   /**
    * Which of these the storage does not know: no run of theirs is left, or the storage has lost its last moments (hazard 43).
    */

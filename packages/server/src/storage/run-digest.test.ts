@@ -1,4 +1,4 @@
-import type { JobId, RunId } from '@carillon/domain';
+import { type JobId, occurrenceRunId, type RunId } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
 import { type CountedEnd, type CountedRun, DigestBuilder, readDigest } from './run-digest.ts';
 
@@ -67,13 +67,20 @@ describe('a digest of runs that ended together', () => {
 
   it('names the job of an occurrence that started late, and of no other', () => {
     const late = { startedAtMs: AT_MS + 90_000, endedAtMs: AT_MS + 90_001 };
+    const jobId = '01900000-0000-7000-8000-000000000001' as JobId;
+    const occurrence = attempt({ ...late, jobId, runId: occurrenceRunId(jobId, AT_MS) });
     const { entries } = readDigest(
-      digestOf([1, attempt(late)], [1, attempt({ ...late, jobId: 'recurring' as JobId })]),
+      digestOf([1, attempt(late)], [1, attempt({ ...late, jobId })], [1, occurrence]),
     );
-    expect(entries.map((entry) => entry.late)).toEqual([
-      undefined,
-      { jobId: 'recurring', nominalAtMs: AT_MS, delayMs: 90_000 },
+    expect(entries.map(({ late, count }) => [late, count])).toEqual([
+      [undefined, 2],
+      [{ jobId, nominalAtMs: AT_MS, delayMs: 90_000 }, 1],
     ]);
+  });
+
+  it('measures no delay of a retry', () => {
+    const { entries } = readDigest(digestOf([1, attempt({ dueAtMs: AT_MS + 1 })]));
+    expect(entries).toMatchObject([{ hasStarted: true, delayBucket: undefined }]);
   });
 
   it('has one failure for errors that are alike, and only so many', () => {

@@ -2,10 +2,17 @@
  * What is counted of runs that end together, as a short text: it is written with their event, in the statement that settles them, and
  * added to the counts later. Runs that are alike share an entry, so a batch of a thousand takes up a few hundred bytes.
  */
-import type { ClaimedRun, FinalRunStatus, JobId, RunId } from '@carillon/domain';
+import {
+  type ClaimedRun,
+  type FinalRunStatus,
+  isFailure,
+  type JobId,
+  occurrenceRunId,
+  type RunId,
+} from '@carillon/domain';
 import { errorGroupOf } from './error-group.ts';
 import type { Settlement } from './lease-store.ts';
-import { bucketOf } from './log-histogram.ts';
+import { BUCKET_MAX, bucketOf } from './log-histogram.ts';
 
 /** What is known of a run when it is claimed: its occurrence, and when it should have started. */
 export type CountedRun = Pick<ClaimedRun, 'jobId' | 'runId' | 'handler' | 'nominalAtMs' | 'dueAtMs'>;
@@ -70,8 +77,8 @@ const NONE = -1;
 const FAILURES_MAX = 20;
 const JOBS_MAX = 20;
 
-/** Keys of entries stay small integers, which are the fastest: buckets go to 280. */
-const BUCKET_SPAN = 283;
+/** Keys of entries stay small integers, which are the fastest. One more than there are buckets, for none. */
+const BUCKET_SPAN = BUCKET_MAX + 2;
 const CODE_SPAN = 32;
 
 export class DigestBuilder {
@@ -95,7 +102,8 @@ export class DigestBuilder {
     const isRetried = end.next.kind === 'again' && isFailure(status);
     const hasStarted = startedAtMs !== undefined;
     const code = STATUS_CODES.get(status)! + (isRetried ? RETRIED : 0) + (hasStarted ? STARTED : 0);
-    const delayMs = hasStarted ? startedAtMs - run.dueAtMs : undefined;
+    // What startDelayMs measures, spelled out: only of first attempts is the instant when they were due their nominal one.
+    const delayMs = hasStarted && run.dueAtMs === run.nominalAtMs ? startedAtMs - run.dueAtMs : undefined;
     const duration = hasStarted ? bucketOf(end.endedAtMs - startedAtMs) : NONE;
     if (delayMs !== undefined && delayMs >= LATE_MS && mayBeSpread(run)) {
       this.#late.push([group, code, duration, delayMs, run.nominalAtMs, run.jobId]);
@@ -169,13 +177,9 @@ export class DigestBuilder {
   }
 }
 
-export function isFailure(status: string): boolean {
-  return status === 'FAILED' || status === 'TIMED_OUT';
-}
-
-/** The only run of a one-off has the id of its job, and starts at its instant. */
-function mayBeSpread({ dueAtMs, nominalAtMs, runId, jobId }: CountedRun): boolean {
-  return dueAtMs === nominalAtMs && (runId as string) !== jobId;
+/** Not what a person asked for, nor the only run of a one-off, which has the id of its job. */
+function mayBeSpread({ nominalAtMs, runId, jobId }: CountedRun): boolean {
+  return (runId as string) !== jobId && runId === occurrenceRunId(jobId, nominalAtMs);
 }
 
 export function readDigest(text: string): Digest {

@@ -11,27 +11,10 @@ import type {
   RunStatus,
   RunFacts as RunView,
   Visible,
+  WaitsFor,
 } from '@carillon/domain';
 import type { AuditEntry } from './audit-store.ts';
 import type { RunRequest } from './due.ts';
-
-/** What a waiting run waits for, in the words that people read: the storage judges, and all others go by its words. */
-export const PAUSED = 'the job is paused';
-export const AT_LIMIT = 'the job has as many runs at a time as it may';
-/** An instant follows. */
-export const WAITS_UNTIL = 'waits until ';
-/** The handler follows, in quotation marks. */
-export const UNOFFERED = 'no worker offers the handler ';
-
-export type WaitCode = 'paused' | 'not_due' | 'at_limit' | 'no_worker' | 'claimable';
-
-/** Of a reason of a waiting run; undefined: it may be handed out. */
-export function waitCodeOf(reason: string | undefined): WaitCode {
-  if (reason === undefined) return 'claimable';
-  if (reason === PAUSED) return 'paused';
-  if (reason === AT_LIMIT) return 'at_limit';
-  return reason.startsWith(WAITS_UNTIL) ? 'not_due' : 'no_worker';
-}
 
 export type { DeadLetter, RunView };
 
@@ -149,8 +132,8 @@ export interface JobActivity {
   readonly isWaiting: boolean;
   /** Runs whose instant has come, or that are tried again; counted up to WAITING_RUNS_MAX. */
   readonly waitingRuns: number;
-  /** What the first of them waits for; undefined: to be handed to a worker. */
-  readonly waitingReason: string | undefined;
+  /** What the first of them waits for. */
+  readonly waitsFor: WaitsFor | undefined;
 }
 
 /** The new run. */

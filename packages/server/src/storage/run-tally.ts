@@ -2,10 +2,17 @@
  * Adds up what ended, in memory: rows by minute and by hour, of each handler and of all of them, in each namespace and in all; and groups
  * of failures by hour. An adapter writes the rows, adding them to those that are there.
  */
-import type { FinalRunStatus, JobId, RunId } from '@carillon/domain';
+import {
+  type FinalRunStatus,
+  isFailure,
+  type Job,
+  type JobId,
+  type RunId,
+  startDelayMs,
+} from '@carillon/domain';
 import { errorGroupOf } from './error-group.ts';
 import { addHistogram, addToHistogram, bucketOf, quantilesOf } from './log-histogram.ts';
-import { type Digest, type DigestEntry, isFailure } from './run-digest.ts';
+import type { Digest, DigestEntry } from './run-digest.ts';
 import {
   BUCKET_MS,
   type Bucket,
@@ -162,21 +169,22 @@ export class RunTally {
 }
 
 /** Attempts of one job, counted by themselves; in the order of time. */
-export function countAttempts(attempts: readonly CountedAttempt[], bucket: Bucket): CountedBucket[] {
+export function countAttempts(
+  { jobId, schedule }: Pick<Job, 'jobId' | 'schedule'>,
+  attempts: readonly CountedAttempt[],
+  bucket: Bucket,
+): CountedBucket[] {
   const rows = new Map<string, CountRow>();
   for (const attempt of attempts) {
-    const { status, startedAtMs, endedAtMs, scheduledAtMs, occurrences, recordedAtMs } = attempt;
+    const { status, startedAtMs, endedAtMs, isRetried, occurrences, recordedAtMs } = attempt;
     const hasStarted = startedAtMs !== undefined;
-    const isOccurrence = attempt.isScheduled && attempt.attempt === 1;
+    const delayMs = startDelayMs({ ...attempt, jobId, schedule });
     add(rowIn(rows, { namespace: '', handler: '', atMs: floor(recordedAtMs, bucket) }), {
-      ...{ status: status as FinalRunStatus, isRetried: false, hasStarted },
+      ...{ status: status as FinalRunStatus, isRetried, hasStarted },
       count: status === 'SKIPPED' ? occurrences : 1,
-      delayBucket: hasStarted && isOccurrence ? bucketOf(startedAtMs - scheduledAtMs) : undefined,
+      delayBucket: delayMs === undefined ? undefined : bucketOf(delayMs),
       durationBucket: hasStarted && endedAtMs !== undefined ? bucketOf(endedAtMs - startedAtMs) : undefined,
     });
-    // Its record does not say what followed; the next attempt does.
-    if (attempt.attempt > 1 && hasStarted)
-      rowIn(rows, { namespace: '', handler: '', atMs: floor(recordedAtMs, bucket) }).counts.retried += 1;
   }
   return [...rows.values()].sort((a, b) => a.atMs - b.atMs).map(bucketOfRow);
 }

@@ -3,7 +3,7 @@
  * seconds later: what is to be counted is recorded with the end of the run, and adding it to the counts moves a cursor in the same
  * transaction. Reading counts costs the same however many runs there are.
  */
-import type { JobId, RunId } from '@carillon/domain';
+import type { JobId, RunId, RunTrigger } from '@carillon/domain';
 import type { Quantiles } from './log-histogram.ts';
 
 export type Bucket = 'minute' | 'hour';
@@ -75,13 +75,15 @@ export interface CountedAttempt {
   readonly runId: RunId;
   readonly status: string;
   readonly attempt: number;
-  readonly isScheduled: boolean;
+  readonly trigger: RunTrigger;
   readonly scheduledAtMs: number;
   readonly startedAtMs: number | undefined;
   readonly endedAtMs: number | undefined;
   readonly recordedAtMs: number;
   readonly error: string | undefined;
   readonly occurrences: number;
+  /** It failed, and is tried again. */
+  readonly isRetried: boolean;
 }
 
 export interface WaitingNow {
@@ -102,8 +104,6 @@ export interface StatsStore {
    * more. Of several calls at once, one has an effect.
    */
   countEnded(options: { readonly nowMs: number }): Promise<{ readonly more: boolean }>;
-  /** When countEnded last had something to add; undefined: never. */
-  countedAt(): Promise<number | undefined>;
   /** In order; those of which nothing ended are left out. Namespaces that do not exist any more count in the whole only. */
   counts(query: CountsQuery): Promise<CountedBucket[]>;
   /**

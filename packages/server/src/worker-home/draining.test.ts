@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { OutcomeRecorder } from '../completion/outcome-recorder.ts';
 import { workerIds } from '../compose.ts';
 import { RoleStage, turns } from '../testing/role-stage.fixture.ts';
+import { LeaseChecks } from './lease-checks.ts';
 import { StorageHome } from './storage-home.ts';
 
 const SILENT_MS = 15_000;
@@ -42,6 +43,7 @@ beforeEach(async () => {
     ...{ ...common, log, handlers: new Map(Object.entries(HANDLERS)), slots: 4, drainMs: 30_000 },
     home: new StorageHome({
       ...{ ...common, ...identity, log, members, reports, link, signals },
+      leaseChecks: new LeaseChecks({ ...{ ...common, log, members, signals }, silentMs: SILENT_MS }),
       silentMs: SILENT_MS,
     }),
     nextId: workerIds(identity),

@@ -1,4 +1,4 @@
-import type { LeaseId, RunId, WorkerId } from '@carillon/domain';
+import type { LeaseId, WorkerId } from '@carillon/domain';
 import { ManualClock, SeededRandom, silentLog } from '@carillon/foundation';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { MemberStore, UnreceivedRun } from '../storage/member-store.ts';
@@ -6,7 +6,6 @@ import { LeaseWatch } from './lease-watch.ts';
 
 const SILENT_MS = 15_000;
 const NOW_MS = 1_900_000_000_000;
-const PASSES_PER_SEARCH = 5;
 const LATE_MS = 60_000;
 
 type Look = Parameters<MemberStore['unreceivedRuns']>[0];
@@ -16,12 +15,6 @@ let watch: LeaseWatch;
 let looks: Look[];
 let workerId: WorkerId;
 let holding: LeaseId[];
-let askedFor: (readonly LeaseId[])[];
-let cancelled: RunId[];
-/** Leases that the storage does not know, and how many runs of each are still going on. */
-let unknown: ReadonlyMap<LeaseId, number>;
-let stopped: (readonly LeaseId[])[];
-let warnings: object[];
 let failing: boolean;
 /** How long a look takes. */
 let tookMs: number;
@@ -33,11 +26,6 @@ let givenBack: UnreceivedRun[];
 beforeEach(() => {
   clock = new ManualClock(NOW_MS);
   looks = [];
-  askedFor = [];
-  cancelled = [];
-  unknown = new Map();
-  stopped = [];
-  warnings = [];
   holding = [];
   failing = false;
   tookMs = 0;
@@ -46,11 +34,6 @@ beforeEach(() => {
   givenBack = [];
   workerId = 'one' as WorkerId;
   const members: Partial<MemberStore> = {
-    cancelledRuns: async (leases) => {
-      askedFor.push(leases);
-      return leases.map((leaseId) => `run of ${leaseId}` as RunId);
-    },
-    unknownLeases: async (leases) => leases.filter((leaseId) => unknown.has(leaseId)),
     unreceivedRuns: async (look) => {
       asked.push(look);
       if (look.untilMs !== undefined) clock.advance(tookMs);
@@ -61,27 +44,20 @@ beforeEach(() => {
   };
   watch = new LeaseWatch({
     ...{ members: members as MemberStore, clock, random: new SeededRandom(1) },
-    log: { ...silentLog, warn: (details: object) => warnings.push(details) },
+    log: silentLog,
     silentMs: SILENT_MS,
     workerId: () => workerId,
     session: 0,
     unreported: () => holding,
-    onCancel: (runIds) => cancelled.push(...runIds),
     onUnreceived: (runs) => givenBack.push(...runs),
-    onUnknown: (leases) => {
-      stopped.push(leases);
-      return leases.reduce((sum, leaseId) => sum + unknown.get(leaseId)!, 0);
-    },
   });
 });
 
-/** Passes until the next look for what never arrived; answers the spans it asked about. */
+/** The next look for what never arrived; answers the spans it asked about. */
 async function look(): Promise<Look[]> {
   looks = [];
-  for (let pass = 0; pass < PASSES_PER_SEARCH; pass += 1) {
-    clock.advance(SILENT_MS / 5);
-    await watch.runOnce();
-  }
+  clock.advance(SILENT_MS);
+  await watch.runOnce();
   return looks;
 }
 
@@ -183,36 +159,5 @@ describe('what never arrived', () => {
       expect(whole).toBeLessThanOrEqual(12);
       expect(asked.length).toBeGreaterThan(4 * whole);
     });
-  });
-});
-
-describe('runs to be stopped', () => {
-  test('are asked for by the leases that are held, in calls of bounded size', async () => {
-    holding = Array.from({ length: 1_200 }, (_, i) => `lease-${i}` as LeaseId);
-    await watch.runOnce();
-    expect(askedFor.map((leases) => leases.length)).toEqual([500, 500, 200]);
-    expect(cancelled).toHaveLength(1_200);
-  });
-
-  test('are not asked for while nothing is held', async () => {
-    await watch.runOnce();
-    expect(askedFor).toEqual([]);
-  });
-});
-
-describe('hazard 43: leases that the storage does not know', () => {
-  test('are found with the next look, and what runs of them is stopped and told in the log', async () => {
-    holding = ['one', 'two'] as LeaseId[];
-    unknown = new Map([['two' as LeaseId, 3]]);
-    await watch.runOnce();
-    expect(stopped).toEqual([['two']]);
-    expect(warnings).toEqual([{ runs: 3, leases: 1 }]);
-  });
-
-  test('of which nothing runs any more are settled, and nothing to tell of', async () => {
-    holding = ['one'] as LeaseId[];
-    unknown = new Map([['one' as LeaseId, 0]]);
-    await watch.runOnce();
-    expect(warnings).toEqual([]);
   });
 });

@@ -1,12 +1,12 @@
 /**
- * Checks the leases of a worker: which runs are to stop, which leases the storage does not know, and which never reached the
- * worker. Apart from the heartbeat: these queries may be slow or fail while the worker stays trusted (hazard 29).
+ * Looks for leases of a worker that never reached it. Apart from the heartbeat: these queries may be slow or fail while the worker stays
+ * trusted (hazard 29). What the worker holds is checked by the LeaseChecks of its server.
  *
  * The search for leases that never arrived reads all leases of the worker as long as that is quick. While it is slow, because an old
  * snapshot keeps settled leases from being vacuumed, a search begins where the last one ended; full searches, which also find
  * what was claimed by a clock that was set meanwhile, become rare.
  */
-import type { LeaseId, RunId, WorkerId } from '@carillon/domain';
+import type { LeaseId, WorkerId } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import type { MemberStore, UnreceivedRun } from '../storage/member-store.ts';
 
@@ -21,16 +21,10 @@ export interface LeaseWatchOptions {
   readonly session: number;
   /** Leases with runs that still have to be reported. */
   readonly unreported: () => readonly LeaseId[];
-  readonly onCancel: (runIds: readonly RunId[]) => void;
   /** Gives them back. Called once for each lease. */
   readonly onUnreceived: (runs: readonly UnreceivedRun[]) => void;
-  /** Stops what still runs under these leases, which the storage does not know; returns how many runs. */
-  readonly onUnknown: (leases: readonly LeaseId[]) => number;
 }
 
-/** More than most workers have slots; the rest follows in further calls. */
-const LEASES_PER_CALL = 500;
-const PASSES_PER_SEARCH = 5;
 /** A claim commits later than the instant it names, by at most its time limit and retries. */
 const LATE_CLAIM_MS = 60_000;
 /** Full searches take at most this share of the time, and are at most this far apart. */
@@ -42,7 +36,7 @@ const GIVEN_UP_MAX = 1_000;
 export class LeaseWatch implements Service {
   readonly #options: LeaseWatchOptions;
   readonly #loop: Loop;
-  #passes = 0;
+  #hasWaited = false;
   #isStopped = false;
   #fullSearchAt = Number.NEGATIVE_INFINITY;
   /** Everything that this worker was given before this instant has arrived or was given up. */
@@ -52,8 +46,8 @@ export class LeaseWatch implements Service {
 
   constructor(options: LeaseWatchOptions) {
     this.#options = options;
-    const idleMs = options.silentMs / 5;
-    this.#loop = new Loop({ ...options, name: 'leases', idleMs, runOnce: () => this.runOnce() });
+    const idleMs = options.silentMs;
+    this.#loop = new Loop({ ...options, name: 'unreceived leases', idleMs, runOnce: () => this.#pass() });
   }
 
   start(): void {
@@ -63,10 +57,6 @@ export class LeaseWatch implements Service {
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#loop.stop();
-  }
-
-  checkSoon(): void {
-    this.#loop.wake();
   }
 
   /** A batch of such a lease that arrives after all must not be started. */
@@ -85,33 +75,15 @@ export class LeaseWatch implements Service {
   }
 
   async runOnce(): Promise<undefined> {
-    this.#passes += 1;
-    await this.#checkLeases();
-    if (this.#passes % PASSES_PER_SEARCH === 0) await this.#findUnreceived();
+    await this.#findUnreceived();
     return undefined;
   }
 
-  async #checkLeases(): Promise<void> {
-    const { members, unreported, onCancel } = this.#options;
-    const leases = unreported();
-    for (let from = 0; from < leases.length; from += LEASES_PER_CALL) {
-      const batch = leases.slice(from, from + LEASES_PER_CALL);
-      onCancel(await members.cancelledRuns(batch));
-      this.#stopUnknown(await members.unknownLeases(batch));
-    }
-  }
-
-  /**
-   * A lease exists until its last run is settled. If a run still executes under a lease that does not exist, the storage was replaced
-   * by one that does not know the lease and hands the run out again (hazard 43).
-   */
-  #stopUnknown(leases: readonly LeaseId[]): void {
-    const runs = leases.length === 0 ? 0 : this.#options.onUnknown(leases);
-    if (runs === 0) return;
-    this.#options.log.warn(
-      { runs, leases: leases.length },
-      'stopping runs that the database does not know any more: they were given to others, or it has lost its last moments (a failover or a restore)',
-    );
+  /** What is claimed for a worker that has just come is on its way. */
+  async #pass(): Promise<undefined> {
+    if (this.#hasWaited) await this.runOnce();
+    this.#hasWaited = true;
+    return undefined;
   }
 
   async #findUnreceived(): Promise<void> {

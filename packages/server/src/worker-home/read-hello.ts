@@ -4,6 +4,7 @@ import {
   HANDLER_NAME_RULE,
   hasControlCharacter,
   isHandlerName,
+  SCRIPT_LABELS,
   type WorkerId,
 } from '@carillon/domain';
 import { protocol as P } from '@carillon/worker';
@@ -114,4 +115,17 @@ export function requireLeases(leaseIds: readonly string[]): void {
     throw new ProtocolBroken(
       `the leases that a worker holds are at most ${HELD_LEASES_MAX}, each named by a UUID in small letters`,
     );
+}
+
+/** By them jobs of all namespaces would be refused, also of those that the worker has nothing to do with. */
+export function withoutScriptLabels(labels: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const names: readonly string[] = Object.values(SCRIPT_LABELS);
+  return Object.fromEntries(Object.entries(labels).filter(([name]) => !names.includes(name)));
+}
+
+type Namespaces = 'all' | readonly string[];
+
+/** Whether a key may still come in for all that it came in for before. */
+export function covers(now: Namespaces, before: Namespaces): boolean {
+  return now === 'all' || (before !== 'all' && before.every((namespace) => now.includes(namespace)));
 }

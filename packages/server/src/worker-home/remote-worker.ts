@@ -18,6 +18,7 @@ import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore, UnreceivedRun } from '../storage/member-store.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
 import type { LocalWorker, LocalWorkers } from '../worker-link/worker-link.ts';
+import type { CheckedLeases, LeaseChecks } from './lease-checks.ts';
 import { LeaseWatch } from './lease-watch.ts';
 import { ProtocolBroken } from './read-hello.ts';
 import { RemoteLeases, within } from './remote-leases.ts';
@@ -40,6 +41,7 @@ export interface RemoteWorkerOptions {
   readonly session: number;
   readonly members: MemberStore;
   readonly leases: LeaseStore;
+  readonly leaseChecks: LeaseChecks;
   readonly reports: RunReports;
   readonly link: Pick<LocalWorkers, 'freed'>;
   readonly channel: HomeChannel;
@@ -60,6 +62,7 @@ export class RemoteWorker implements LocalWorker {
   readonly #sender: ReportSender;
   readonly #voice: RemoteVoice;
   readonly #watch: LeaseWatch;
+  readonly #checked: CheckedLeases;
   readonly #settled = new SettledAnswers(this.frames);
   #handlers: readonly string[];
   #slots: number;
@@ -97,10 +100,13 @@ export class RemoteWorker implements LocalWorker {
       clock,
       workerId: () => workerId,
       unreported: () => this.#leases.ids(),
-      onCancel: (runIds) => this.#cancel(runIds),
       onUnreceived: (runs) => this.#giveUp(runs),
-      onUnknown: (leases) => this.#stopUnknown(leases),
     });
+    this.#checked = {
+      unreported: () => this.#leases.ids(),
+      onCancel: (runIds) => this.#cancel(runIds),
+      onUnknown: (leases) => this.#stopUnknown(leases),
+    };
   }
 
   get slots(): number {
@@ -154,6 +160,7 @@ export class RemoteWorker implements LocalWorker {
       this.#options.log.warn({ runs: unnamed.length }, 'giving back runs that never arrived');
     this.#neverArrived(unnamed);
     this.#watch.start();
+    this.#options.leaseChecks.add(this.#checked);
     return unknown;
   }
 
@@ -198,12 +205,9 @@ export class RemoteWorker implements LocalWorker {
   async close(): Promise<void> {
     this.takeNoMore();
     this.frames.end();
+    await this.#options.leaseChecks.remove(this.#checked);
     await this.#watch.stop();
     await this.told();
-  }
-
-  checkLeases(): void {
-    this.#watch.checkSoon();
   }
 
   /** A lease that does not fit one message is sent in several. When the stream breaks between them, the next hello says which arrived. */
@@ -362,7 +366,6 @@ export class RemoteWorker implements LocalWorker {
   }
 
   #cancel(runIds: readonly RunId[]): void {
-    if (runIds.length === 0) return;
     const cancels = runIds.map((runId) => create(P.CancelSchema, { runId }));
     this.frames.put(P.URGENCY.life, 40 * cancels.length, (frame) => frame.cancels.push(...cancels));
   }

@@ -5,12 +5,12 @@
 import { create } from '@bufbuild/protobuf';
 import { type Clock, type Log, sleep } from '@carillon/foundation';
 import { protocol as P } from '@carillon/worker';
-import type { MemberStore } from '../storage/member-store.ts';
+import type { GroupedBeats } from './grouped-beats.ts';
 import type { RemoteWorker } from './remote-worker.ts';
 
 export interface SessionBeatsOptions {
   readonly worker: RemoteWorker;
-  readonly members: Pick<MemberStore, 'beatWorker'>;
+  readonly beats: Pick<GroupedBeats, 'beat'>;
   readonly clock: Clock;
   readonly log: Log;
   /** Between two that are recorded. */
@@ -51,12 +51,10 @@ export class SessionBeats {
 
   /** Answered only once the storage has it. A storage that does not answer costs the worker its trust. */
   async #record({ sequence, heldLeases, stuck }: P.Beat): Promise<void> {
-    const { worker, members, clock, log } = this.#options;
+    const { worker, beats, log } = this.#options;
     const { workerId, session } = worker;
     try {
-      const { alive: isAlive, draining } = await members.beatWorker(workerId, clock.now(), {
-        ...{ stuck, session },
-      });
+      const { alive: isAlive, draining } = await beats.beat(workerId, { stuck, session });
       if (isAlive) worker.drain(draining);
       else worker.takeNoMore();
       const unknownLeases = isAlive ? await worker.beaten(heldLeases) : [...heldLeases];

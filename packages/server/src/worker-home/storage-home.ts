@@ -21,6 +21,7 @@ import type { MemberStore, UnreceivedRun } from '../storage/member-store.ts';
 import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
 import type { LocalWorkers } from '../worker-link/worker-link.ts';
+import type { CheckedLeases, LeaseChecks } from './lease-checks.ts';
 import { LeaseWatch } from './lease-watch.ts';
 import { NEVER_ARRIVED } from './returned-by-home.ts';
 
@@ -32,6 +33,8 @@ export interface StorageHomeOptions {
   readonly reports: RunReports;
   readonly link: LocalWorkers;
   readonly signals: SignalBus;
+  /** Of all workers of this server. */
+  readonly leaseChecks: LeaseChecks;
   /** What the worker says of itself. */
   readonly labels?: Readonly<Record<string, string>>;
   /** Keeps what runs say. Left out: nobody does. */
@@ -68,7 +71,8 @@ export class StorageHome implements WorkerHome {
   #leaseWatch!: LeaseWatch;
   /** For runs that never reached the worker, which it cannot report. */
   readonly #sender: ReportSender;
-  #unsubscribe: readonly (() => void)[] = [];
+  #checked!: CheckedLeases;
+  #unsubscribe: (() => void) | undefined;
 
   constructor(options: StorageHomeOptions) {
     this.#options = options;
@@ -78,26 +82,24 @@ export class StorageHome implements WorkerHome {
 
   open(worker: HomeWorker): void {
     this.#worker = worker;
-    const leaseWatch = new LeaseWatch({
+    this.#leaseWatch = new LeaseWatch({
       ...this.#options,
       workerId: () => worker.workerId,
       session: NO_STREAM,
       unreported: () => worker.heldLeases(),
-      onCancel: (runIds) => worker.cancel(runIds),
       onUnreceived: (runs) => this.#giveUp(runs),
-      onUnknown: (leases) => worker.stopUnknown(leases),
     });
-    this.#leaseWatch = leaseWatch;
-    // A hint alone stops nothing: the storage decides which runs are to stop.
-    const { signals } = this.#options;
-    this.#unsubscribe = [
-      signals.on('cancel-requested', () => leaseWatch.checkSoon()),
-      signals.on('workers-asked', () => worker.beatSoon()),
-    ];
+    this.#checked = {
+      unreported: () => worker.heldLeases(),
+      onCancel: (runIds) => worker.cancel(runIds),
+      onUnknown: (leases) => worker.stopUnknown(leases),
+    };
+    this.#unsubscribe = this.#options.signals.on('workers-asked', () => worker.beatSoon());
   }
 
   watch(): void {
     this.#leaseWatch.start();
+    this.#options.leaseChecks.add(this.#checked);
   }
 
   async register(): Promise<Heard | undefined> {
@@ -160,13 +162,14 @@ export class StorageHome implements WorkerHome {
   }
 
   async leave(): Promise<void> {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    const { members, bootId } = this.#options;
+    this.#unsubscribe?.();
+    const { members, bootId, leaseChecks } = this.#options;
     try {
       // LEASE-15.
       await this.#leaseWatch.giveUpAll();
     } finally {
       await this.#leaseWatch.stop();
+      await leaseChecks.remove(this.#checked);
       await this.#sender.stop();
     }
     await members.forgetLeft({ workerId: this.#worker.workerId, bootId, session: NO_STREAM });

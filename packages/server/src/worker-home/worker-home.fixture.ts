@@ -36,6 +36,7 @@ import { StorageWorld } from '../storage/conformance/storage-world.ts';
 import { MemoryStorage } from '../storage/memory/memory-storage.ts';
 import { breakable } from '../testing/role-stage.fixture.ts';
 import { InProcessWorkerLink } from '../worker-link/in-process-worker-link.ts';
+import { LeaseChecks } from './lease-checks.ts';
 import { StorageHome } from './storage-home.ts';
 import { type OfferedParameters, WorkerSessions } from './worker-sessions.ts';
 
@@ -77,6 +78,7 @@ export class WorkerHomeFixture {
   readonly described: OfferedParameters[] = [];
   readonly #channel: HomeChannel;
   readonly #silentMs: number;
+  #leaseChecks: LeaseChecks | undefined;
   readonly #undo: (() => Promise<unknown>)[] = [];
 
   constructor({ channel = SILENT_CHANNEL, silentMs = SILENT_MS, results }: FixtureOptions = {}) {
@@ -171,7 +173,11 @@ export class WorkerHomeFixture {
   }
 
   #homes() {
+    this.#leaseChecks ??= new LeaseChecks({
+      ...{ ...this.common, members: this.members.port, signals: this.signals, silentMs: this.#silentMs },
+    });
     return {
+      leaseChecks: this.#leaseChecks,
       ...{ ...this.common, members: this.members.port, leases: this.leases.port, reports: this.reports },
       ...{ link: this.link, signals: this.signals, channel: this.#channel, silentMs: this.#silentMs },
     };

@@ -7,6 +7,7 @@ import { workerIds } from '../compose.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
 import { type Breakage, breakable, RoleStage, turns } from '../testing/role-stage.fixture.ts';
+import { LeaseChecks } from './lease-checks.ts';
 import { StorageHome } from './storage-home.ts';
 
 const SILENT_MS = 15_000;
@@ -69,12 +70,10 @@ function createWorker(bootId: string, members: MemberStore, leases: LeaseStore):
     retriesPerSecond: 1_000,
   });
   const { link, signals } = stage;
+  const ports = { ...stage.common, log, members, signals, silentMs: SILENT_MS };
   return new WorkerRuntime({
     ...{ ...stage.common, log },
-    home: new StorageHome({
-      ...{ ...stage.common, ...identity, log, members, reports, link, signals },
-      silentMs: SILENT_MS,
-    }),
+    home: new StorageHome({ ...ports, ...identity, reports, link, leaseChecks: new LeaseChecks(ports) }),
     nextId: workerIds(identity),
     handlers: new Map(Object.entries(HANDLERS)),
     slots: 4,

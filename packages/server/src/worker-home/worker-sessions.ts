@@ -3,7 +3,7 @@
  * the worker in this process. A lease is the worker's and not the stream's: a stream that breaks takes nothing away.
  */
 import { create } from '@bufbuild/protobuf';
-import { type NodeId, Refusal, SCRIPT_LABELS, type WorkerId } from '@carillon/domain';
+import { type NodeId, Refusal, type WorkerId } from '@carillon/domain';
 import { type Clock, type Log, type Random, type Service, sleep } from '@carillon/foundation';
 import { protocol as P } from '@carillon/worker';
 import type { HomeChannel } from '../run-results/stored-results.ts';
@@ -14,7 +14,17 @@ import type { RunReports } from '../worker-link/run-reports.ts';
 import type { LocalWorkers } from '../worker-link/worker-link.ts';
 import { forgetLeft } from './forget-left.ts';
 import { fillGoodbye, type Goodbye, goodbyeFrame } from './goodbye.ts';
-import { HelloRefused, ProtocolBroken, type ReadHello, readHello, requireLeases } from './read-hello.ts';
+import { GroupedBeats } from './grouped-beats.ts';
+import type { LeaseChecks } from './lease-checks.ts';
+import {
+  covers,
+  HelloRefused,
+  ProtocolBroken,
+  type ReadHello,
+  readHello,
+  requireLeases,
+  withoutScriptLabels,
+} from './read-hello.ts';
 import { OUTPUT_WINDOW } from './remote-voice.ts';
 import { RemoteWorker } from './remote-worker.ts';
 import { SessionBeats } from './session-beats.ts';
@@ -27,6 +37,8 @@ export interface WorkerSessionsOptions {
   readonly reports: RunReports;
   readonly link: LocalWorkers;
   readonly signals: SignalBus;
+  /** Of all workers of this server. */
+  readonly leaseChecks: LeaseChecks;
   readonly channel: HomeChannel;
   readonly clock: Clock;
   readonly random: Random;
@@ -91,22 +103,19 @@ const GOODBYE_MS_MAX = 5_000;
 export class WorkerSessions implements Service {
   readonly #options: WorkerSessionsOptions;
   readonly #sessions = new Map<WorkerId, Session>();
-  readonly #unsubscribe: readonly (() => void)[];
+  readonly #unsubscribe: () => void;
+  readonly #beats: GroupedBeats;
   #isStopping = false;
 
   constructor(options: WorkerSessionsOptions) {
     this.#options = options;
     const { signals, log } = options;
-    this.#unsubscribe = [
-      signals.on('cancel-requested', () => {
-        for (const { worker } of this.#sessions.values()) worker.checkLeases();
-      }),
-      signals.on('workers-asked', () => {
-        // The next beats tell the same.
-        const failed = 'what is asked of workers could not be read';
-        void this.#findAsked().catch((error: unknown) => log.warn({ err: error }, failed));
-      }),
-    ];
+    this.#beats = new GroupedBeats(options);
+    this.#unsubscribe = signals.on('workers-asked', () => {
+      // The next beats tell the same.
+      const failed = 'what is asked of workers could not be read';
+      void this.#findAsked().catch((error: unknown) => log.warn({ err: error }, failed));
+    });
   }
 
   get count(): number {
@@ -129,7 +138,7 @@ export class WorkerSessions implements Service {
   /** Claims for the workers end, what was claimed is handed over, and they are sent to another server. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#unsubscribe();
     await Promise.all(
       [...this.#sessions.values()].map((session) => this.#sendAway(session, 'the server stops')),
     );
@@ -288,11 +297,15 @@ export class WorkerSessions implements Service {
   /** Until the stream ends, breaks, or holds what it must not. */
   async #read(messages: AsyncIterator<P.SessionRequest>, session: Session, call: SessionCall): Promise<void> {
     const { worker, end } = session;
-    const { clock, members, log, silentMs, recogniseMs = RECOGNISE_MS } = this.#options;
+    const { clock, log, silentMs, recogniseMs = RECOGNISE_MS } = this.#options;
     const { beatMs, trustMs } = beatTimes(silentMs);
     const isOver = new AbortController();
     const gapMs = beatMs * BEAT_GAP_SHARE;
-    const beats = new SessionBeats({ ...{ worker, members, clock, log, gapMs }, signal: isOver.signal });
+    const beats = new SessionBeats({
+      ...{ worker, clock, log, gapMs },
+      beats: this.#beats,
+      signal: isOver.signal,
+    });
     let recognisedAt = clock.monotonic();
     let isReading = false;
     let hasLeft = false;
@@ -382,16 +395,4 @@ export class WorkerSessions implements Service {
     log.warn({ err: error }, 'the stream of a worker failed');
     return { reason: 'the server could not serve the stream', dialAgain: true, afterMs: 1_000 };
   }
-}
-
-type Namespaces = WorkerRights['namespaces'];
-
-function covers(now: Namespaces, before: Namespaces): boolean {
-  return now === 'all' || (before !== 'all' && before.every((namespace) => now.includes(namespace)));
-}
-
-/** By them jobs of all namespaces would be refused, also of those that the worker has nothing to do with. */
-function withoutScriptLabels(labels: Readonly<Record<string, string>> = {}): Record<string, string> {
-  const names: readonly string[] = Object.values(SCRIPT_LABELS);
-  return Object.fromEntries(Object.entries(labels).filter(([name]) => !names.includes(name)));
 }

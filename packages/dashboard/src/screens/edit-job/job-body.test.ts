@@ -1,6 +1,16 @@
 import type { Job } from '@carillon/client';
+import { JOB_FIELDS } from '@carillon/domain';
 import { describe, expect, test } from 'vitest';
-import { bodyOfCopy, bodyOfJob, changesOf, conflictsOf, patchOf, rebased, withValue } from './job-body.ts';
+import {
+  bodyOfCopy,
+  bodyOfJob,
+  changesOf,
+  conflictsOf,
+  FIELDS,
+  patchOf,
+  rebased,
+  withValue,
+} from './job-body.ts';
 
 const JOB = {
   ...{
@@ -98,4 +108,9 @@ describe('two changes of one job', () => {
       payload: { url: 'b' },
     });
   });
+});
+
+test('the form has every field of a job, but for those that follow from others', () => {
+  const inferred = ['schedule_type'];
+  expect([...FIELDS, ...inferred].sort()).toEqual(Object.keys(JOB_FIELDS).sort());
 });

@@ -7,12 +7,27 @@ import type { Job, JobFields, Json, ScheduleType } from '@carillon/client';
 export type Body = { readonly [name: string]: Json | undefined };
 
 /** In the order in which people read them. */
-const FIELDS = [
-  ...['name', 'key', 'namespace', 'user_id', 'handler', 'payload'],
-  ...['cron_expression', 'interval', 'frequency', 'schedule_time', 'time_zone', 'start_at', 'end_at'],
-  ...['daylight_saving', 'spread_seconds', 'misfire', 'priority', 'max_retries', 'retry'],
-  ...['timeout_seconds', 'start_timeout_seconds', 'max_concurrency', 'overlap', 'labels', 'resources'],
-] as const;
+export const FIELDS = [
+  ...(['name', 'key', 'namespace', 'user_id', 'handler', 'payload'] as const),
+  ...([
+    'cron_expression',
+    'interval',
+    'frequency',
+    'schedule_time',
+    'time_zone',
+    'start_at',
+    'end_at',
+  ] as const),
+  ...(['daylight_saving', 'spread_seconds', 'misfire', 'priority', 'max_retries', 'retry'] as const),
+  ...([
+    'timeout_seconds',
+    'start_timeout_seconds',
+    'max_concurrency',
+    'overlap',
+    'labels',
+    'resources',
+  ] as const),
+] as const satisfies readonly (keyof JobFields)[];
 
 /** Members of these that are left out of a change stay as they are, so that null must bring back the default. */
 const NESTED: ReadonlySet<string> = new Set(['retry', 'misfire', 'daylight_saving']);

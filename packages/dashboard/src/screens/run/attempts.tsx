@@ -91,14 +91,14 @@ function Bar({ attempt, from, to, now }: { attempt: Run; from: number; to: numbe
   const at = (ms: number) => (100 * (ms - from)) / (to - from);
   const left = at(Date.parse(attempt.started_at));
   const width = Math.max(0.5, at(endOf(attempt, now)) - left);
-  const waited = Date.parse(attempt.started_at) - Date.parse(attempt.scheduled_at);
+  const { start_delay_ms: delay, attempt_number: number } = attempt;
   return (
     <svg
       width="100%"
       height="14"
       className={classes.line}
       role="img"
-      aria-label={`started ${duration(Math.max(0, waited))} after it was due`}
+      aria-label={delay === null ? `attempt ${number}` : `started ${duration(delay)} after it was due`}
     >
       <rect x="0" y="6" width={`${left}%`} height="2" className={classes.waited} />
       <rect

@@ -1,10 +1,9 @@
 /** Which states of a run are its end, and in which it waits for its start. */
 import type { RunStatus } from '@carillon/client';
-
-const GOING_ON: ReadonlySet<RunStatus> = new Set(['QUEUED', 'CLAIMED', 'RUNNING', 'CANCELLING']);
+import { isFinal } from '@carillon/domain';
 
 export function isEnded(status: RunStatus): boolean {
-  return !GOING_ON.has(status);
+  return isFinal(status);
 }
 
 export function waits(status: RunStatus): boolean {

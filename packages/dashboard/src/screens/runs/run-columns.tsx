@@ -91,8 +91,8 @@ export const LISTED_RUN_COLUMNS: readonly Column<ListedRun>[] = [
 ] as readonly Column<ListedRun>[];
 
 function Delay({ run }: { run: ShortRun }) {
-  if (run.started_at === null) return <span className="muted">–</span>;
-  const ms = Date.parse(run.started_at) - Date.parse(run.scheduled_at);
+  const { start_delay_ms: ms } = run;
+  if (ms === null) return <span className="muted">–</span>;
   return (
     <Text
       span
@@ -100,7 +100,7 @@ function Delay({ run }: { run: ShortRun }) {
       fw={ms > LATE_MS ? 600 : undefined}
       title={ms > LATE_MS ? 'later than 2 s' : undefined}
     >
-      {duration(Math.max(0, ms))}
+      {duration(ms)}
       {ms > LATE_MS ? ' !' : ''}
     </Text>
   );

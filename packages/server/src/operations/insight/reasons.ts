@@ -38,6 +38,12 @@ export function notDueReason(untilMs: number): Reason {
   return reason('not_due', `It is not due yet: it starts at ${iso(untilMs)}.`, { untilMs });
 }
 
+/** That it will be given up, where its job says so. */
+export function startTimeoutReason(untilMs: number): Reason {
+  const text = `It is given up if it has not started by ${iso(untilMs)} (start_timeout_seconds).`;
+  return reason('start_timeout', text, { untilMs });
+}
+
 export function retryWaitReason(
   before: RunFacts,
   { untilMs, attemptsMax }: { untilMs: number; attemptsMax: number },

@@ -78,6 +78,21 @@ describe('search', () => {
     expect(await titles('team', viewer)).toEqual(['namespace team-a']);
   });
 
+  test('reads workers and namespaces once a second, however often somebody types', async () => {
+    const { members } = fixture.storage;
+    const workers = members.workers.bind(members);
+    let reads = 0;
+    members.workers = () => {
+      reads += 1;
+      return workers();
+    };
+    for (const text of ['t', 'te', 'tea', 'team']) await search(text);
+    expect(reads).toBe(1);
+    fixture.clock.advance(1_001);
+    await search('team');
+    expect(reads).toBe(2);
+  });
+
   test('shows nothing of what the caller may not see', async () => {
     const ann = await create({
       name: 'secret plan',

@@ -3,6 +3,7 @@
  * the beginnings of names of recurring jobs are found by indexes; other names only among the newest jobs, and the answer says so.
  */
 import {
+  Cache,
   type Caller,
   HITS_MAX,
   type Job,
@@ -26,7 +27,24 @@ const ID = /^[0-9a-f][0-9a-f-]*$/;
 /** Of runs that an id is the beginning of, each is read for its status. */
 const RUNS_MAX = 5;
 
+/** Whoever searches within the same moment, as while typing, shares what is read of workers and namespaces. */
+const SHARED_MS = 1_000;
+const SHARED_MAX = 200;
+
+type Namespaces = Awaited<ReturnType<OperationPorts['accounts']['operations']['listNamespaces']>>;
+type Workers = Awaited<ReturnType<OperationPorts['storage']['members']['workers']>>;
+
 export function searchOperations(ports: OperationPorts) {
+  const expiry = { ttlMs: SHARED_MS, clock: ports.clock };
+  const workers = new Cache<'all', Workers>({ entriesMax: 1, expiry });
+  const namespaces = new Cache<string, Namespaces>({ entriesMax: SHARED_MAX, expiry });
+  const readWorkers = () => workers.getOrLoad('all', () => ports.storage.members.workers());
+  const readNamespaces = (caller: Caller) => {
+    // Shared by all who know of the same namespaces.
+    const known = [...new Set(caller.grants.map(({ namespace }) => namespace))].sort();
+    const read = () => ports.accounts.operations.listNamespaces(caller, { limit: NAMESPACES_LOOKED_AT });
+    return namespaces.getOrLoad(JSON.stringify(known), read);
+  };
   return {
     async search(caller: Caller, text: string): Promise<SearchResult> {
       requireMay(caller, 'jobs.read');
@@ -35,9 +53,9 @@ export function searchOperations(ports: OperationPorts) {
       const parts = await Promise.all([
         range ? byIds(ports, caller, range) : none,
         byName(ports, caller, wanted),
-        workersNamed(ports, caller, wanted.toLowerCase()),
+        workersNamed(readWorkers, caller, wanted.toLowerCase()),
         usersNamed(ports, caller, wanted),
-        namespacesNamed(ports, caller, wanted),
+        namespacesNamed(readNamespaces, caller, wanted),
       ]);
       const hits = new Map(parts.flatMap((part) => part.hits.map((hit) => [`${hit.kind}/${hit.id}`, hit])));
       const all = [...hits.values()];
@@ -125,12 +143,12 @@ function wholeNamespaces(caller: Caller): readonly string[] | undefined {
 }
 
 async function workersNamed(
-  { storage }: OperationPorts,
+  readWorkers: () => Promise<Workers>,
   caller: Caller,
   text: string,
 ): Promise<SearchResult> {
   if (!may(caller, 'workers.read')) return none;
-  const workers = (await storage.members.workers()).filter(({ workerId, name = '' }) =>
+  const workers = (await readWorkers()).filter(({ workerId, name = '' }) =>
     [workerId, name].some((word) => word.toLowerCase().includes(text)),
   );
   const hits = workers.slice(0, HITS_MAX).map(({ workerId, name, alive, draining, handlers }): SearchHit => {
@@ -161,13 +179,12 @@ async function usersNamed({ accounts }: OperationPorts, caller: Caller, text: st
 }
 
 async function namespacesNamed(
-  { accounts }: OperationPorts,
+  readNamespaces: (caller: Caller) => Promise<Namespaces>,
   caller: Caller,
   text: string,
 ): Promise<SearchResult> {
   if (!may(caller, 'namespaces.read')) return none;
-  const limit = NAMESPACES_LOOKED_AT;
-  const listed = await accounts.operations.listNamespaces(caller, { limit });
+  const listed = await readNamespaces(caller);
   const name = text.toLowerCase();
   const hits = listed
     .filter((namespace) => namespace.name.includes(name) && knowsNamespace(caller, namespace.name))
@@ -178,7 +195,7 @@ async function namespacesNamed(
         namespace: namespace.name,
       }),
     );
-  return { hits, partial: listed.length === limit };
+  return { hits, partial: listed.length === NAMESPACES_LOOKED_AT };
 }
 
 const NAMESPACES_LOOKED_AT = 1_000;

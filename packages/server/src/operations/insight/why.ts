@@ -6,6 +6,7 @@ import {
   type Caller,
   fireTime,
   firstUnskipped,
+  isLeased,
   isSkippedBy,
   type Job,
   type JobId,
@@ -15,10 +16,11 @@ import {
   runsShownTo,
   type ShownJobStatus,
   shownStatus,
+  type WaitsFor,
   type Why,
 } from '@carillon/domain';
 import type { Standing, StripRun } from '../../storage/insight-store.ts';
-import { type RunView, waitCodeOf } from '../../storage/run-store.ts';
+import type { RunView } from '../../storage/run-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
 import { requireVisible, visibleRun } from '../support/visibility.ts';
 import {
@@ -35,6 +37,7 @@ import {
   retryWaitReason,
   runningReason,
   skippedReason,
+  startTimeoutReason,
   succeededReason,
   type WorkersOfHandler,
   workersReason,
@@ -92,13 +95,10 @@ async function runningNow(
   { job, own }: { job: Job; own: Why },
 ): Promise<Pick<Why, 'state' | 'reasons'>> {
   const runs = await storage.runs.ofJob(job.jobId, { limit: HOLDERS_MAX, resultCharsMax: 0 }, clock.now());
-  const alive = runsShownTo(caller, job, runs).filter(({ status }) => isAlive(status));
+  const alive = runsShownTo(caller, job, runs).filter(({ status }) => isLeased(status));
   const paused = own.reasons.filter(({ code }) => code === 'paused' || code === 'cancelled');
   return { state: 'running', reasons: [...alive.map(runningReason), ...paused] };
 }
-
-const isAlive = (status: RunView['status']) =>
-  status === 'CLAIMED' || status === 'RUNNING' || status === 'CANCELLING';
 
 const NO_START = { position: undefined, estimatedStartMs: undefined };
 
@@ -215,6 +215,8 @@ async function explainRun(ports: OperationPorts, caller: Caller, { job, attempts
   }
 }
 
+const CLAIMABLE: WaitsFor = { code: 'claimable' };
+
 interface WaitingRun {
   readonly job: Job;
   readonly latest: RunView;
@@ -232,11 +234,11 @@ async function explainWaiting(
   const standing = await storage.insight.standing(latest.runId);
   const ahead = standing?.ahead;
   const position = ahead === undefined ? undefined : ahead + 1;
-  switch (waitCodeOf(latest.reason)) {
+  const { code, untilMs = clock.now() } = latest.waitsFor ?? CLAIMABLE;
+  switch (code) {
     case 'paused':
       return { state: 'paused', reasons: [pausedReason(job, await pausedSince(ports, job))], ...NO_START };
     case 'not_due': {
-      const untilMs = standing?.fireAtMs ?? clock.now();
       const reason = before
         ? retryWaitReason(before, { untilMs, attemptsMax: job.retry.maxRetries + 1 })
         : notDueReason(untilMs);
@@ -274,15 +276,7 @@ async function explainWaiting(
 
 /** That it will be given up, where its job says so. */
 function expiry(standing: Standing | undefined): Reason[] {
-  if (standing?.expiresAtMs === undefined) return [];
-  const { expiresAtMs } = standing;
-  return [
-    {
-      ...notDueReason(expiresAtMs),
-      code: 'start_timeout',
-      text: `It is given up if it has not started by ${new Date(expiresAtMs).toISOString()} (start_timeout_seconds).`,
-    },
-  ];
+  return standing?.expiresAtMs === undefined ? [] : [startTimeoutReason(standing.expiresAtMs)];
 }
 
 async function workersOf({ storage }: OperationPorts, handler: string): Promise<WorkersOfHandler> {

@@ -49,7 +49,7 @@ export interface JobDetails {
   /** Coming fires that people have skipped. */
   readonly skips: readonly SkippedFire[];
   /** Only of a single job. */
-  readonly waiting?: Pick<JobActivity, 'waitingRuns' | 'waitingReason'>;
+  readonly waiting?: Pick<JobActivity, 'waitingRuns' | 'waitsFor'>;
   /** Where it was asked for: its latest attempt; undefined when it never had one. */
   readonly last?: { readonly run: RunView | undefined };
 }

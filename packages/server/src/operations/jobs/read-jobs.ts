@@ -32,7 +32,7 @@ import {
 export interface JobStatusDetails {
   readonly job: Job;
   readonly status: ShownJobStatus;
-  readonly waiting: Pick<JobActivity, 'waitingRuns' | 'waitingReason'>;
+  readonly waiting: Pick<JobActivity, 'waitingRuns' | 'waitsFor'>;
   readonly lastUpdatedMs: number;
   readonly latestRun: RunView | undefined;
 }

@@ -3,7 +3,6 @@ import { type Job, type JobId, type RunId, SHOWN_JOB_STATUSES, shownStatus } fro
 import { expect, it } from 'vitest';
 import type { NewRun } from '../due.ts';
 import type { JobQuery, UpcomingQuery } from '../job-store.ts';
-import { AT_LIMIT } from '../run-store.ts';
 import { newId } from './sample-job.ts';
 import { BASE_MS, HOUR_MS, type MakeStorage, MINUTE_MS, SECOND_MS } from './storage-under-test.ts';
 import { manualRun, settlement, useStorageWorld } from './storage-world.ts';
@@ -89,7 +88,7 @@ export function describeJobList(make: MakeStorage): void {
     expect(await shownAs(job.jobId)).toBe('RUNNING');
     await world.admit(job);
     expect(await runs.activityOfJob(job.jobId, BASE_MS)).toEqual({
-      ...{ isRunning: true, isWaiting: true, waitingRuns: 1, waitingReason: AT_LIMIT },
+      ...{ isRunning: true, isWaiting: true, waitingRuns: 1, waitsFor: { code: 'at_limit' } },
     });
     await world.settle(first, {
       status: 'FAILED',

@@ -237,7 +237,7 @@ export function describeJobPause(make: MakeStorage): void {
       const alive = await world.claimOne(job);
       await world.cancelJob(job.jobId);
       const wanted = () => world.storage.members.cancelledRuns([alive.leaseId]);
-      for (let i = 0; i < 2; i += 1) expect(await wanted()).toEqual([runId]);
+      for (let i = 0; i < 2; i += 1) expect(await wanted()).toEqual([{ leaseId: alive.leaseId, runId }]);
       expect(await world.settle(alive, failed)).toBe('cancelled');
       expect(await wanted()).toEqual([]);
       expect(await world.pending(job)).toEqual([]);

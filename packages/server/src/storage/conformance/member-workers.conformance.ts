@@ -262,6 +262,30 @@ export function describeWorkers(make: MakeStorage): void {
     expect(await members.registerWorker({ ...record, session: 5 }, BASE_MS + 4)).toBe('taken');
   });
 
+  it('several beats are recorded as each would be; those of the dead and of strangers are left out', async () => {
+    const { members } = stage.world.storage;
+    const [one, two, dead] = [remote(), remote(), remote()];
+    for (const record of [one, two, dead]) await members.registerWorker({ ...record, session: 4 }, BASE_MS);
+    await members.drainWorker(two.workerId, true);
+    await stage.world.markDead(dead.workerId);
+    const beats = [
+      { workerId: one.workerId, stuck: 3, session: 6 },
+      { workerId: two.workerId, session: 2 },
+      { workerId: dead.workerId },
+      { workerId: newId<WorkerId>() },
+    ];
+    expect(await members.beatWorkers(beats, BASE_MS + 5)).toEqual(
+      new Map([
+        [one.workerId, { alive: true, draining: false }],
+        [two.workerId, { alive: true, draining: true }],
+      ]),
+    );
+    const states = new Map((await members.workers()).map((worker) => [worker.workerId, worker]));
+    expect(states.get(one.workerId)).toMatchObject({ lastSeenMs: BASE_MS + 5, stuck: 3, session: 6 });
+    expect(states.get(two.workerId)).toMatchObject({ lastSeenMs: BASE_MS + 5, stuck: 0, session: 4 });
+    expect(states.get(dead.workerId)).toMatchObject({ lastSeenMs: BASE_MS, alive: false });
+  });
+
   const unreceived = async (fromMs: number, untilMs?: number, holding: readonly LeaseId[] = []) => {
     const { workerId, storage } = stage.world;
     const span = untilMs === undefined ? { fromMs } : { fromMs, untilMs };
@@ -322,7 +346,8 @@ export function describeWorkers(make: MakeStorage): void {
     const other = await world.claimOne((await world.oneOff()).job);
     await jobs.cancelRun(runId, BASE_MS);
     const both = [other.leaseId, run.leaseId];
-    for (let i = 0; i < 3; i += 1) expect(await members.cancelledRuns(both)).toEqual([runId]);
+    const wanted = [{ leaseId: run.leaseId, runId }];
+    for (let i = 0; i < 3; i += 1) expect(await members.cancelledRuns(both)).toEqual(wanted);
     expect(await members.cancelledRuns([other.leaseId])).toEqual([]);
     expect(await members.cancelledRuns([])).toEqual([]);
     await world.settle(run);

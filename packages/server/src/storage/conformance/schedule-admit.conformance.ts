@@ -23,7 +23,7 @@ export function describeScheduleAdmit(make: MakeStorage): void {
       expect(answer).toMatchObject({ waiting: [{ jobId: job.jobId, replaces: false }] });
       expect(answer.opened).toHaveLength(1);
       const views = await world.runsOf(job.jobId);
-      expect(views.filter(({ reason }) => reason?.includes('as many runs'))).toHaveLength(2);
+      expect(views.filter(({ waitsFor }) => waitsFor?.code === 'at_limit')).toHaveLength(2);
     });
 
     it('an occurrence is skipped when overlaps are skipped, while one is open or alive', async () => {

@@ -33,7 +33,7 @@ export function describeScheduleUnoffered(make: MakeStorage): void {
     const { job, runId } = await world.oneOff({ job: { handler: 'unknown' } });
     const { job: known } = await world.oneOff();
     expect(await world.runsOf(job.jobId)).toMatchObject([
-      { status: 'QUEUED', reason: 'no worker offers the handler "unknown"' },
+      { status: 'QUEUED', waitsFor: { code: 'no_worker', handler: 'unknown' } },
     ]);
     expect(await giveUp(BASE_MS)).toEqual([]);
     expect(await giveUp(BASE_MS + 1)).toEqual([{ jobId: job.jobId, runId }]);

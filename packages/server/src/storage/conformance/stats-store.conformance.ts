@@ -1,12 +1,12 @@
 /** The promises of StatsStore: every attempt that ended is counted once, whoever counts, in its namespace and in the whole. */
-import { type ClaimedRun, fireTime, type Job, type RunId } from '@carillon/domain';
+import { type ClaimedRun, fireTime, type Job, occurrenceRunId, type RunId } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../../../../tests/support/eventually.ts';
-import { ALL_HANDLERS } from '../run-tally.ts';
+import { ALL_HANDLERS, countAttempts } from '../run-tally.ts';
 import { COUNTS, type CountedBucket, type Counts, GROUPS_PER_HOUR_MAX } from '../stats-store.ts';
 import { EVERY_MINUTE, newId } from './sample-job.ts';
 import { BASE_MS, DAY_MS, HOUR_MS, type MakeStorage, MINUTE_MS, SECOND_MS } from './storage-under-test.ts';
-import { type End, settlement, useStorageWorld } from './storage-world.ts';
+import { type End, manualRun, settlement, useStorageWorld } from './storage-world.ts';
 
 const DAY = { fromMs: BASE_MS, toMs: BASE_MS + DAY_MS };
 const NOTHING = Object.fromEntries(COUNTS.map((name) => [name, 0])) as Counts;
@@ -37,6 +37,11 @@ export function describeStatsStore(makeStorage: MakeStorage): void {
         ...{ bucket: 'minute', ...DAY, handler },
         namespaces: namespace === undefined ? undefined : [namespace],
       });
+    /** With the id that a scheduler gives it. */
+    const occurrence = ({ jobId }: Job) => ({
+      runId: occurrenceRunId(jobId, BASE_MS),
+      nominalAtMs: BASE_MS,
+    });
     const claimed = async (job: Partial<Job> = {}): Promise<ClaimedRun> =>
       stage.world.claimOne((await stage.world.oneOff({ job })).job);
     const end = async (over: End & { job?: Partial<Job> } = {}, nowMs = BASE_MS): Promise<ClaimedRun> => {
@@ -94,7 +99,6 @@ export function describeStatsStore(makeStorage: MakeStorage): void {
       await countAll(5);
       await Promise.all([1, 2].map(() => stats.countEnded({ nowMs: BASE_MS })));
       expect(await countsIn(undefined)).toMatchObject([{ succeeded: 5 }]);
-      expect(await stats.countedAt()).toBe(BASE_MS);
     });
 
     it('a batch of runs is counted as they would be one by one, with what was reported twice once', async () => {
@@ -147,7 +151,7 @@ export function describeStatsStore(makeStorage: MakeStorage): void {
 
       const spread = { ...EVERY_MINUTE, expression: '0 * * * *', spreadMs: 30 * MINUTE_MS };
       const job = await world.recurring({ job: { namespace: 'spread', schedule: spread } });
-      await world.fire(job);
+      await world.fire(job, { runs: [occurrence(job)] });
       const run = await world.claimOne(job);
       const dueAtMs = fireTime({ schedule: spread, jobId: job.jobId, nominalMs: BASE_MS });
       expect(dueAtMs - BASE_MS).toBeGreaterThan(SECOND_MS);
@@ -156,6 +160,61 @@ export function describeStatsStore(makeStorage: MakeStorage): void {
       await countAll(2);
       const [late] = await countsIn('spread');
       expect(Math.abs(late!.startDelayMs!.p99 - 100)).toBeLessThan(5);
+    });
+
+    it('the start delay is the same, whichever server settles, and in the attempts of the job', async () => {
+      const { world, under } = stage;
+      const spread = { ...EVERY_MINUTE, expression: '0 * * * *', spreadMs: 30 * MINUTE_MS };
+      const again = { kind: 'again', atMs: BASE_MS + 40 * MINUTE_MS, attempt: 2, crashes: 0 } as const;
+      const delays: CountedBucket[] = [];
+      for (const [namespace, storage] of [
+        ['own', world.storage],
+        ['other', under.other ?? world.storage],
+      ] as const) {
+        const job = await world.recurring({ job: { namespace, schedule: spread } });
+        const dueAtMs = fireTime({ schedule: spread, jobId: job.jobId, nominalMs: BASE_MS });
+        const settle = async (startedAtMs: number, over: End = {}) => {
+          const run = await world.claimOne(job, { nowMs: startedAtMs });
+          await storage.leases.settle(
+            [settlement(run, { startedAtMs, endedAtMs: startedAtMs, ...over })],
+            startedAtMs,
+          );
+        };
+        await world.fire(job, { runs: [occurrence(job)] });
+        await settle(dueAtMs + 100, { status: 'FAILED', error: 'no', next: again });
+        // A retry, which is not measured, and what a person asked for, which is not spread.
+        await settle(again.atMs + 9 * MINUTE_MS);
+        await world.storage.jobs.enqueue(job.jobId, manualRun(BASE_MS + 50 * MINUTE_MS));
+        await settle(BASE_MS + 50 * MINUTE_MS + 2_000);
+        await countAll(3 * (delays.length / 2 + 1));
+        const attempts = await world.storage.stats.attemptsOfJob(job.jobId, { ...DAY, limit: 10 });
+        const hour = { bucket: 'hour', ...DAY, namespaces: [namespace] } as const;
+        delays.push(...(await world.storage.stats.counts(hour)), ...countAttempts(job, attempts, 'hour'));
+      }
+      expect(delays).toEqual(delays.map(() => delays[0]));
+      expect(delays[0]).toMatchObject({ started: 3, succeeded: 2, failed: 1, retried: 1 });
+      const { p50, p99 } = delays[0]!.startDelayMs!;
+      expect(Math.abs(p50 - 100)).toBeLessThan(5);
+      expect(Math.abs(p99 - 2_000) / 2_000).toBeLessThan(0.05);
+    });
+
+    it('an attempt counts as retried while its next one waits, and not once the run was given up', async () => {
+      const { world } = stage;
+      const { job } = await world.oneOff();
+      const again = { kind: 'again', atMs: BASE_MS, attempt: 2, crashes: 0 } as const;
+      const failed = { status: 'FAILED', error: 'no' } as const;
+      const retried = async () =>
+        (await world.storage.stats.attemptsOfJob(job.jobId, { ...DAY, limit: 10 })).map(
+          ({ attempt, isRetried }) => [attempt, isRetried],
+        );
+      await world.settle(await world.claimOne(job), { ...failed, next: again });
+      expect(await retried()).toEqual([[1, true]]);
+      const last = await world.claimOne(job, { nowMs: BASE_MS + 1 });
+      await world.settle(last, { ...failed, next: { kind: 'dead', reason: 'retries_exhausted' } });
+      expect(await retried()).toEqual([
+        [2, false],
+        [1, true],
+      ]);
     });
 
     it('a namespace that was made again has no counts of the one before', async () => {
@@ -261,7 +320,13 @@ export function describeStatsStore(makeStorage: MakeStorage): void {
       const { stats } = world.storage;
       const attempts = await stats.attemptsOfJob(job.jobId, { ...DAY, limit: 10 });
       expect(attempts).toMatchObject([
-        { status: 'SUCCESS', attempt: 1, isScheduled: true, startedAtMs: BASE_MS + MINUTE_MS + 5 },
+        {
+          status: 'SUCCESS',
+          attempt: 1,
+          trigger: 'schedule',
+          isRetried: false,
+          startedAtMs: BASE_MS + MINUTE_MS + 5,
+        },
         { status: 'SUCCESS', recordedAtMs: BASE_MS + 10, scheduledAtMs: BASE_MS },
       ]);
       expect(await stats.attemptsOfJob(job.jobId, { ...DAY, limit: 1 })).toHaveLength(1);

@@ -4,6 +4,8 @@ import type { Storage } from '../storage.ts';
 
 export interface StorageUnderTest {
   readonly storage: Storage;
+  /** The same data through another instance, as another server has it. Left out: an instance knows nothing that others do not. */
+  readonly other?: Storage;
   /** Where the adapter's own clock can be turned by hand. */
   readonly clock?: ManualClock;
   close(): Promise<void>;

@@ -16,7 +16,7 @@ import {
 import type { RunRecord } from './due-record.ts';
 import { isVisible, matcher } from './find-jobs.ts';
 import type { MemoryState } from './memory-state.ts';
-import { isShown, leasedView, offeredIn, queuedView } from './run-views.ts';
+import { isShown, leasedView, offeredIn, queuedView, readView } from './run-views.ts';
 
 interface Row<Cursor> {
   readonly view: RunView;
@@ -39,7 +39,8 @@ export function findRuns(state: MemoryState, { before, visible, limit, nowMs, ..
           .filter((row) => isSeen(row) && (!before || compareRunCursors(before as RunCursor, row.cursor) < 0))
           .sort((a, b) => compareRunCursors(a.cursor, b.cursor));
   const runs = page.slice(0, limit).map(({ view, cursor }): ListedRun => {
-    const run = query.results ? view : { ...view, result: undefined };
+    const read = readView(state, view);
+    const run = query.results ? read : { ...read, result: undefined };
     return { run, job: shownOf(state.jobs.get(view.jobId)), cursor };
   });
   return { runs, stoppedAt: undefined };

@@ -15,7 +15,7 @@ import {
   type Settled,
   type Settlement,
 } from '../lease-store.ts';
-import { isAskedFor, type RunRecord } from './due-record.ts';
+import type { RunRecord } from './due-record.ts';
 import { compareLanes } from './due-table.ts';
 import { recoverJobs } from './end-run.ts';
 import type { LeasedRecord } from './lease-table.ts';
@@ -202,10 +202,9 @@ function claimedRun(
 ): ClaimedRun {
   const { jobId, runId, epoch, attempt, nominalAtMs, admitted: limited } = record;
   const { handler, timeoutMs } = job;
-  const isOccurrence = !isAskedFor(record) && attempt === 1;
   const payload = record.request?.payload ?? job.payload;
   const isNamed = (named.signing && handler === 'http') || (named.secrets && namesSecrets(payload));
-  const dueAtMs = isOccurrence ? nominalAtMs : record.fireAtMs;
+  const dueAtMs = record.trigger !== 'redrive' && attempt === 1 ? nominalAtMs : record.fireAtMs;
   return {
     ...lease,
     jobId,

@@ -1,8 +1,9 @@
 /** Nodes, shards and workers in memory. The only clock is the injected one; all else is judged by the instants given. */
-import type { BootId, EventKind, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
+import type { BootId, EventKind, LeaseId, NodeId, WorkerId } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
 import type { AuditEntry } from '../audit-store.ts';
 import {
+  type CancelledRun,
   type HeardWorker,
   LOST_KEPT_MAX,
   LOST_KEPT_MS,
@@ -178,6 +179,18 @@ export class MemoryMemberStore implements MemberStore {
     return { alive: true, draining: worker.draining };
   }
 
+  async beatWorkers(
+    beats: readonly (SaidByBeat & { readonly workerId: WorkerId })[],
+    nowMs: number,
+  ): Promise<ReadonlyMap<WorkerId, WorkerBeaten>> {
+    const beaten = new Map<WorkerId, WorkerBeaten>();
+    for (const { workerId, ...said } of beats) {
+      const answer = await this.beatWorker(workerId, nowMs, said);
+      if (answer.alive) beaten.set(workerId, answer);
+    }
+    return beaten;
+  }
+
   async drainWorker(workerId: WorkerId, draining: boolean, audit?: AuditEntry): Promise<boolean> {
     const worker = this.#state.workers.get(workerId);
     if (!worker?.alive) return false;
@@ -186,14 +199,14 @@ export class MemoryMemberStore implements MemberStore {
     return true;
   }
 
-  async cancelledRuns(leases: readonly LeaseId[]): Promise<RunId[]> {
+  async cancelledRuns(leases: readonly LeaseId[]): Promise<CancelledRun[]> {
     return leases
       .flatMap((leaseId) => this.#state.leases.ofLease(leaseId))
       .filter(
         ({ cancelRequested, run }) =>
           cancelRequested || this.#state.jobs.get(run.jobId)?.status === 'CANCELLED',
       )
-      .map(({ run }) => run.runId);
+      .map(({ leaseId, run }) => ({ leaseId, runId: run.runId }));
   }
 
   async unknownLeases(leases: readonly LeaseId[]): Promise<LeaseId[]> {

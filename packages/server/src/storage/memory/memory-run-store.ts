@@ -30,7 +30,7 @@ import { findRuns } from './find-runs.ts';
 import type { LeasedRecord } from './lease-table.ts';
 import { addAudit } from './memory-audit-store.ts';
 import { addRun, type MemoryState, type StoredLetter } from './memory-state.ts';
-import { isShown, leasedView, offeredIn, queuedView } from './run-views.ts';
+import { isShown, leasedView, offeredIn, queuedView, readView } from './run-views.ts';
 
 interface Composed {
   readonly leased: readonly LeasedRecord[];
@@ -75,7 +75,7 @@ export class MemoryRunStore implements RunStore {
       isRunning: leases.ofJob(jobId).length > 0,
       isWaiting: waiting.length > 0,
       waitingRuns: Math.min(waiting.filter((record) => isShown(record, nowMs)).length, WAITING_RUNS_MAX),
-      waitingReason: first && queuedView(first, nowMs, offeredIn(this.#state)).reason,
+      waitsFor: first && queuedView(first, nowMs, offeredIn(this.#state)).waitsFor,
     };
   }
 
@@ -85,7 +85,7 @@ export class MemoryRunStore implements RunStore {
       jobIds.flatMap((jobId) => {
         const [living] = leases.ofJob(jobId).map(leasedView).sort(newestFirst);
         const last = living ?? [...history.ofJob(jobId)].sort(newestFirst)[0];
-        return last ? [[jobId, { ...last, result: undefined }] as const] : [];
+        return last ? [[jobId, { ...readView(this.#state, last), result: undefined }] as const] : [];
       }),
     );
   }
@@ -114,7 +114,8 @@ export class MemoryRunStore implements RunStore {
       due: waiting ? [waiting] : [],
       history: history.ofRun(runId),
     };
-    return [...this.#compose(composed, nowMs)].sort((a, b) => b.epoch - a.epoch);
+    const views = this.#compose(composed, nowMs).map((view) => readView(this.#state, view));
+    return views.sort((a, b) => b.epoch - a.epoch);
   }
 
   async onWorker(workerId: string, page: RunPage, nowMs: number): Promise<RunView[]> {
@@ -185,9 +186,10 @@ export class MemoryRunStore implements RunStore {
       ? composed.history.filter((view) => newestFirst(before, view) < 0).sort(newestFirst)
       : this.#compose(composed, nowMs);
     const { resultCharsMax = RESULT_BYTES_MAX } = page;
-    return rows
-      .slice(offset, offset + limit)
-      .map((view) => ({ ...view, result: view.result?.slice(0, resultCharsMax) || undefined }));
+    return rows.slice(offset, offset + limit).map((view) => ({
+      ...readView(this.#state, view),
+      result: view.result?.slice(0, resultCharsMax) || undefined,
+    }));
   }
 
   #compose({ leased, due, history }: Composed, nowMs: number): RunView[] {

@@ -95,7 +95,6 @@ export interface MemoryState {
   readonly counts: { readonly minute: Map<string, CountRow>; readonly hour: Map<string, CountRow> };
   readonly failures: Map<string, FailureRow>;
   readonly fingerprintKey: string;
-  countedAtMs: number | undefined;
 }
 
 const DEFAULT: Namespace = {
@@ -138,7 +137,6 @@ export function emptyState(now: () => number): MemoryState {
     counts: { minute: new Map(), hour: new Map() },
     failures: new Map(),
     fingerprintKey: 'of a storage in memory',
-    countedAtMs: undefined,
   };
 }
 

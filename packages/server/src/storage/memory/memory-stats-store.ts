@@ -1,5 +1,5 @@
 /** Counts of runs in memory: what ended waits in the event log until it is counted, and is found with everything that is known of it. */
-import { type FinalRunStatus, fireTime, type JobId } from '@carillon/domain';
+import { type FinalRunStatus, isFailure, type JobId, startDelayMs } from '@carillon/domain';
 import { boundFailures, failureGroup, hourOf, type KnownGroups, mergeFailures } from '../bound-failures.ts';
 import {
   ALL_HANDLERS,
@@ -34,7 +34,7 @@ export class MemoryStatsStore implements StatsStore {
     this.#state = state;
   }
 
-  async countEnded({ nowMs }: { nowMs: number }): Promise<{ more: boolean }> {
+  async countEnded(): Promise<{ more: boolean }> {
     const { counts, failures, events } = this.#state;
     const ended = events.takeUncounted();
     if (ended.length === 0) return { more: false };
@@ -51,12 +51,7 @@ export class MemoryStatsStore implements StatsStore {
         firstAtMs: Math.min(row.firstAtMs, before?.firstAtMs ?? row.firstAtMs),
       });
     }
-    this.#state.countedAtMs = nowMs;
     return { more: false };
-  }
-
-  async countedAt(): Promise<number | undefined> {
-    return this.#state.countedAtMs;
   }
 
   async counts(query: CountsQuery): Promise<CountedBucket[]> {
@@ -97,8 +92,8 @@ export class MemoryStatsStore implements StatsStore {
       .filter(({ createdAtMs }) => createdAtMs >= fromMs && createdAtMs < toMs)
       .sort((a, b) => b.createdAtMs - a.createdAtMs)
       .slice(0, limit)
-      .map(({ modifiedAtMs: recordedAtMs, trigger, ...view }) => ({
-        ...{ ...view, recordedAtMs, isScheduled: trigger === 'schedule' },
+      .map(({ modifiedAtMs: recordedAtMs, ...view }) => ({
+        ...{ ...view, recordedAtMs, isRetried: isFailure(view.status) && !this.#isLast(view) },
       }));
   }
 
@@ -126,20 +121,24 @@ export class MemoryStatsStore implements StatsStore {
     );
   }
 
+  /** The run was given up with this attempt. */
+  #isLast({ runId, attempt }: Pick<CountedAttempt, 'runId' | 'attempt'>): boolean {
+    const letter = this.#state.deadLetters.get(runId);
+    return letter !== undefined && letter.attempts <= attempt;
+  }
+
   /** Undefined: its job was deleted. */
   #record({ view, isAgain }: UncountedEnd): EndedRecord | undefined {
     const job = this.#state.jobs.get(view.jobId);
     if (!job) return undefined;
     const { namespace, handler, schedule } = job;
-    const { jobId, runId, startedAtMs, endedAtMs, error, occurrences, scheduledAtMs } = view;
+    const { jobId, runId, startedAtMs, endedAtMs, error, occurrences } = view;
     const status = view.status as FinalRunStatus;
-    const isOccurrence = view.trigger === 'schedule' && view.attempt === 1;
-    const dueAtMs = isOccurrence ? fireTime({ schedule, jobId, nominalMs: scheduledAtMs }) : undefined;
     return {
       ...{ namespace, handler, jobId, runId, status, startedAtMs, endedAtMs, error, occurrences },
       recordedAtMs: view.modifiedAtMs,
-      isRetried: isAgain && (status === 'FAILED' || status === 'TIMED_OUT'),
-      delayMs: dueAtMs === undefined || startedAtMs === undefined ? undefined : startedAtMs - dueAtMs,
+      isRetried: isAgain && isFailure(status),
+      delayMs: startDelayMs({ ...view, schedule }),
     };
   }
 

@@ -1,7 +1,7 @@
 /** How a run is shown at each step: pending in `due`, leased, ended with or without an attempt. */
-import { type DeadReason, type FinalRunStatus, isRecurring, type Job } from '@carillon/domain';
+import { type DeadReason, type FinalRunStatus, isRecurring, type Job, type WaitsFor } from '@carillon/domain';
 import type { Settlement } from '../lease-store.ts';
-import { AT_LIMIT, PAUSED, type RunView, UNOFFERED, WAITS_UNTIL } from '../run-store.ts';
+import type { RunView } from '../run-store.ts';
 import { type RunRecord, shownTrigger } from './due-record.ts';
 import type { LeasedRecord } from './lease-table.ts';
 import type { MemoryState } from './memory-state.ts';
@@ -24,7 +24,7 @@ export function queuedView(run: RunRecord, nowMs: number, isOffered: (handler: s
     status: 'QUEUED',
     createdAtMs: sinceMs,
     modifiedAtMs: sinceMs,
-    reason: waitsFor(run, nowMs, isOffered),
+    waitsFor: waitsFor(run, nowMs, isOffered),
   });
 }
 
@@ -32,11 +32,19 @@ function waitsFor(
   { held, fireAtMs, state, handler }: RunRecord,
   nowMs: number,
   isOffered: (handler: string) => boolean,
-): string | undefined {
-  if (held) return PAUSED;
-  if (fireAtMs > nowMs) return `${WAITS_UNTIL}${new Date(fireAtMs).toISOString()}`;
-  if (state === 'waiting') return AT_LIMIT;
-  return isOffered(handler) ? undefined : `${UNOFFERED}"${handler}"`;
+): WaitsFor {
+  if (held) return { code: 'paused' };
+  if (fireAtMs > nowMs) return { code: 'not_due', untilMs: fireAtMs };
+  if (state === 'waiting') return { code: 'at_limit' };
+  return isOffered(handler) ? { code: 'claimable' } : { code: 'no_worker', handler };
+}
+
+/** With what is known of its job. */
+export function readView({ jobs }: Pick<MemoryState, 'jobs'>, view: RunView): RunView {
+  const schedule = jobs.get(view.jobId)?.schedule;
+  const isMeasured = view.trigger === 'schedule' && view.attempt === 1 && view.startedAtMs !== undefined;
+  const isSpread = schedule !== undefined && isRecurring(schedule) && schedule.spreadMs > 0;
+  return isMeasured && isSpread ? { ...view, spread: schedule } : view;
 }
 
 /** What was never handed out and whose instant lies ahead is a plan, not a run; a retry that waits is one. */
@@ -104,6 +112,7 @@ function viewOf(run: RunRecord, shown: Shown): RunView {
     executorId: undefined,
     error: undefined,
     reason: undefined,
+    waitsFor: undefined,
     result: undefined,
     logUrl: undefined,
     jobVersion: run.jobVersion,
@@ -113,6 +122,7 @@ function viewOf(run: RunRecord, shown: Shown): RunView {
     progress: undefined,
     peakMemoryBytes: undefined,
     cpuSeconds: undefined,
+    spread: undefined,
     ...shown,
   };
 }

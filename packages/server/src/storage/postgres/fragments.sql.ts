@@ -76,3 +76,6 @@ export function owned(node: string, epochs: string): string {
 export function isOwned(shard: string): string {
   return `((SELECT shards FROM owned) >> ${shard}) & 1 = 1`;
 }
+
+/** Of the job j: its schedule spreads its starts. */
+export const IS_SPREAD = `coalesce((j.schedule->>'spreadMs')::float8, 0) > 0`;

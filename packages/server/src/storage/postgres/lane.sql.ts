@@ -7,6 +7,8 @@ const hash = (text: string) =>
 /** Of the job j. */
 export const JOB_HANDLER_KEY = `${hash('j.handler')}::integer`;
 export const JOB_TENANT = `((${hash('j.namespace')}::bigint >> 6 << 26) | coalesce(${hash('j.user_id')}::bigint >> 6, 0))`;
+/** The number of the namespace that a tenant is of. */
+export const NAMESPACE_KEY = (tenant: string) => `(${tenant} >> 26)`;
 export const JOB_PART = `(j.shard % ${PART_COUNT})::smallint`;
 
 /** Written as the predicate of the index has it. */

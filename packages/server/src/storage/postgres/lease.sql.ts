@@ -3,7 +3,7 @@ import { statement } from '../../postgres/database.ts';
 import { CLAIM_CHECKPOINT_BYTES_MAX } from '../lease-store.ts';
 import { timestampOf } from './fragments.sql.ts';
 import { FIRST_EPOCH } from './generation.sql.ts';
-import { inLane, lanes } from './lane.sql.ts';
+import { inLane, lanes, NAMESPACE_KEY } from './lane.sql.ts';
 
 /** $1 limit, $2 part, $3 priority, $4 handler key, $5 tenant: the first run of each lane after this one. */
 export const LANES = statement('lanes')`
@@ -81,7 +81,7 @@ export const CLAIM_LANES = statement('claim_lanes')`
     SELECT array_agg(run_id) AS run_ids, array_agg(job_id) AS job_ids, array_agg(shard) AS shards, array_agg(kind) AS kinds,
       array_agg(attempt) AS attempts, array_agg(crashes) AS crashes, array_agg(ends_job) AS ends_job,
       array_agg(greatest(epoch, ${FIRST_EPOCH})) AS epochs, array_agg(job_version) AS job_versions, array_agg(nominal_at) AS nominal_ats,
-      array_agg(CASE WHEN kind < 3 AND attempt = 1 THEN nominal_at ELSE fire_at END) AS due_ats,
+      array_agg(CASE WHEN kind <> 4 AND attempt = 1 THEN nominal_at ELSE fire_at END) AS due_ats,
       -- Or may complete a job that had failed: one that a person asked for.
       bool_or((ends_job AND kind <> 1) OR kind >= 3) AS ends_schedule, bool_or(admitted) AS limited,
       CASE WHEN bool_or(admitted) THEN array_agg(admitted::int) END AS admitted, string_agg(handler, E'\\n') AS handlers,
@@ -94,7 +94,7 @@ export const CLAIM_LANES = statement('claim_lanes')`
         THEN coalesce((SELECT j.namespace FROM jobs j WHERE j.job_id = t.job_id), '') ELSE '' END, E'\\n') AS namespaces,
       array_agg(run_id) FILTER (WHERE ${MAY_HAVE_CHECKPOINT}) AS again,
       -- NULL where the lanes are of one namespace: whoever asks knows which.
-      array_agg(tenant >> 26) FILTER (WHERE (SELECT min(tenant >> 26) < max(tenant >> 26) FROM lane)) AS namespace_keys
+      array_agg(${NAMESPACE_KEY('tenant')}) FILTER (WHERE (SELECT min(${NAMESPACE_KEY('tenant')}) < max(${NAMESPACE_KEY('tenant')}) FROM lane)) AS namespace_keys
     FROM (SELECT *, coalesce(timeout_ms, (SELECT j.timeout_ms FROM jobs j WHERE j.job_id = gone.job_id), 1) AS limit_ms FROM gone) t
   ), resumed AS MATERIALIZED (
     SELECT json_object_agg(c.run_id, c.data) AS checkpoints FROM unnest((SELECT again FROM taken)) AS t(run_id)

@@ -9,7 +9,16 @@ import { statement } from '../../postgres/database.ts';
 import { ROWS_SCANNED_MAX } from '../job-store.ts';
 import type { ListedRun, RunView } from '../run-store.ts';
 import { msOf, timestampOf } from './fragments.sql.ts';
-import { LEASED_RUNS, LIVING_COLUMNS, LIVING_STATUS, OPEN, QUEUED_COLUMNS, RESULT, RUN } from './run.sql.ts';
+import {
+  LEASED_RUNS,
+  LIVING_COLUMNS,
+  LIVING_STATUS,
+  OPEN,
+  QUEUED_COLUMNS,
+  RESULT,
+  RUN,
+  WITH_WAITS_FOR,
+} from './run.sql.ts';
 import { columns, optional, type Read } from './selection.ts';
 import { seenBy } from './upcoming.sql.ts';
 
@@ -149,7 +158,7 @@ export const WAITING_RUNS_OF_JOB: Read<RunRow> = {
   name: 'waiting_runs_of_job',
   row: ROW,
   text: `WITH ${GIVEN}
-  SELECT ${row(QUEUED_COLUMNS, 'd.fire_at::float8')} FROM due d ${jobOf('d')}
+  SELECT ${row(QUEUED_COLUMNS, 'd.fire_at::float8')} FROM due d ${WITH_WAITS_FOR} ${jobOf('d')}
   WHERE d.job_id = $18::uuid AND ${IS_SHOWN} AND (d.fire_at, d.run_id, d.epoch) < ($4::bigint, $5::uuid, $6::int)
     AND ${conditions(QUEUED)}
   ORDER BY d.fire_at DESC, d.run_id DESC, d.epoch DESC LIMIT $1`,
@@ -162,7 +171,7 @@ export const WAITING_RUNS: Read<RunRow> = {
   name: 'waiting_runs',
   row: ROW,
   text: `WITH ${GIVEN}, page AS MATERIALIZED (
-    SELECT ${row(QUEUED_COLUMNS, 'd.fire_at::float8')} FROM (${ALL_WAITING} LIMIT ${ROWS_SCANNED_MAX}) d ${jobOf('d')}
+    SELECT ${row(QUEUED_COLUMNS, 'd.fire_at::float8')} FROM (${ALL_WAITING} LIMIT ${ROWS_SCANNED_MAX}) d ${WITH_WAITS_FOR} ${jobOf('d')}
     WHERE ${IS_SHOWN} AND least(d.fire_at, $2::bigint) < $4::bigint AND ${conditions(QUEUED)}
     ORDER BY d.job_id DESC, d.run_id DESC LIMIT $1
   )

@@ -162,6 +162,18 @@ export const BEAT_WORKER = statement('beat_worker')`
   UPDATE workers SET last_seen_at = $2::bigint, stuck = $3::int, session = greatest(session, $4::int)
   WHERE worker_id = $1 AND NOT dead RETURNING draining`;
 
+/**
+ * $1 workers, $2 now, $3 stuck, $4 sessions. As above, for several. Waits for no row, so that a worker whose row is locked keeps no
+ * other from being heard, and no two statements wait for each other.
+ */
+export const BEAT_WORKERS = statement('beat_workers')`
+  WITH heard AS MATERIALIZED (
+    SELECT worker_id FROM workers WHERE worker_id = ANY($1::text[]) AND NOT dead ORDER BY worker_id FOR NO KEY UPDATE SKIP LOCKED
+  )
+  UPDATE workers w SET last_seen_at = $2::bigint, stuck = b.stuck, session = greatest(w.session, b.session)
+  FROM heard JOIN unnest($1::text[], $3::int[], $4::int[]) AS b(worker_id, stuck, session) ON b.worker_id = heard.worker_id
+  WHERE w.worker_id = heard.worker_id AND NOT w.dead RETURNING w.worker_id, w.draining`;
+
 /** $1 worker, $2 draining. */
 export const DRAIN_WORKER = statement('drain_worker')`
   UPDATE workers SET draining = $2 WHERE worker_id = $1 AND NOT dead RETURNING worker_id`;
@@ -171,7 +183,7 @@ export const DRAIN_WORKER = statement('drain_worker')`
  * every lease that the worker ever had while an old snapshot is open.
  */
 export const CANCELLED_RUNS = statement('cancelled_runs')`
-  SELECT u.run_id FROM leases l
+  SELECT l.lease_id, u.run_id FROM leases l
   CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids) WITH ORDINALITY AS u(run_id, job_id, ord)
   WHERE l.lease_id = ANY($1::uuid[]) AND NOT ((u.ord - 1)::smallint = ANY(l.closed))
     AND ((u.ord - 1)::smallint = ANY(l.cancelled)

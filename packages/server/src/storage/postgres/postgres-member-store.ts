@@ -4,6 +4,7 @@ import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import { type Database, RollBack } from '../../postgres/database.ts';
 import type { AuditEntry } from '../audit-store.ts';
 import {
+  type CancelledRun,
   type HeardWorker,
   LOST_KEPT_MS,
   type LostWorker,
@@ -154,6 +155,19 @@ export class PostgresMemberStore implements MemberStore {
     return { alive: row !== undefined, draining: row?.[0] ?? false };
   }
 
+  async beatWorkers(
+    beats: readonly (SaidByBeat & { readonly workerId: WorkerId })[],
+    nowMs: number,
+  ): Promise<ReadonlyMap<WorkerId, WorkerBeaten>> {
+    const rows = await this.#database.query<readonly [WorkerId, boolean]>(sql.BEAT_WORKERS, [
+      textArray(beats.map(({ workerId }) => workerId)),
+      nowMs,
+      plainArray(beats.map(({ stuck = 0 }) => stuck)),
+      plainArray(beats.map(({ session = 0 }) => session)),
+    ]);
+    return new Map(rows.map(([workerId, draining]) => [workerId, { alive: true, draining }]));
+  }
+
   drainWorker(workerId: WorkerId, draining: boolean, audit?: AuditEntry): Promise<boolean> {
     return this.#database.transaction(async (session) => {
       if ((await session.query(sql.DRAIN_WORKER, [workerId, draining])).length === 0)
@@ -163,10 +177,12 @@ export class PostgresMemberStore implements MemberStore {
     });
   }
 
-  async cancelledRuns(leases: readonly LeaseId[]): Promise<RunId[]> {
+  async cancelledRuns(leases: readonly LeaseId[]): Promise<CancelledRun[]> {
     if (leases.length === 0) return [];
-    const rows = await this.#database.query<readonly [RunId]>(sql.CANCELLED_RUNS, [plainArray(leases)]);
-    return rows.map((row) => row[0]);
+    const rows = await this.#database.query<readonly [LeaseId, RunId]>(sql.CANCELLED_RUNS, [
+      plainArray(leases),
+    ]);
+    return rows.map(([leaseId, runId]) => ({ leaseId, runId }));
   }
 
   async unknownLeases(leases: readonly LeaseId[]): Promise<LeaseId[]> {

@@ -4,10 +4,11 @@
  */
 import {
   type FinalRunStatus,
-  fireTime,
+  isFailure,
   type JobId,
   type RecurringSchedule,
   type RunId,
+  startDelayMs,
 } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import type { Database, Session } from '../../postgres/database.ts';
@@ -34,6 +35,7 @@ import {
   type StatsStore,
   type WaitingNow,
 } from '../stats-store.ts';
+import { triggerWord } from './codes.ts';
 import { readAll } from './selection.ts';
 import * as sql from './stats.sql.ts';
 
@@ -51,7 +53,10 @@ type RecordRow = readonly [
   recordedAtMs: number,
   status: FinalRunStatus,
   isAgain: boolean,
-  dueAtMs: number | null,
+  trigger: number,
+  attempt: number,
+  scheduledAtMs: number,
+  spread: string | null,
   startedAtMs: number | null,
   endedAtMs: number | null,
   error: string | null,
@@ -95,10 +100,6 @@ export class PostgresStatsStore implements StatsStore {
       return true;
     });
     return { more: moved && (rows.length === ROWS_MAX || taken.length < rows.length) };
-  }
-
-  async countedAt(): Promise<number | undefined> {
-    return (await this.#cursor())?.countedAtMs;
   }
 
   async counts(query: CountsQuery): Promise<CountedBucket[]> {
@@ -169,9 +170,9 @@ export class PostgresStatsStore implements StatsStore {
     return dropped;
   }
 
-  async #cursor(): Promise<(Cursor & { countedAtMs: number }) | undefined> {
-    const [row] = await this.#database.query<readonly [string, number, number]>(sql.COUNT_CURSOR, []);
-    return row && { xid: row[0], seq: row[1], countedAtMs: Math.round(row[2]) };
+  async #cursor(): Promise<Cursor | undefined> {
+    const [row] = await this.#database.query<readonly [string, number]>(sql.COUNT_CURSOR, []);
+    return row && { xid: row[0], seq: row[1] };
   }
 
   async #tally(rows: readonly UncountedRow[]): Promise<RunTally> {
@@ -183,9 +184,9 @@ export class PostgresStatsStore implements StatsStore {
       tally.addDigest(digest, {
         nameOf: (key) => this.#names.get(key),
         delayOf: ({ jobId, nominalAtMs, delayMs }) => {
-          const schedule = spread.get(jobId);
-          if (!schedule) return delayMs;
-          return delayMs - (fireTime({ schedule, jobId, nominalMs: nominalAtMs }) - nominalAtMs);
+          const occurrence = { trigger: 'schedule', attempt: 1, scheduledAtMs: nominalAtMs } as const;
+          const startedAtMs = nominalAtMs + delayMs;
+          return startDelayMs({ ...occurrence, jobId, startedAtMs, schedule: spread.get(jobId) })!;
         },
       });
     }
@@ -258,13 +259,17 @@ function withinBounds(rows: readonly UncountedRow[]): readonly UncountedRow[] {
 
 function endedRecord(row: RecordRow): EndedRecord {
   const [namespace, handler, jobId, runId, recordedAtMs, status, isAgain, ...times] = row;
-  const [dueAtMs, startedAtMs, endedAtMs, error, occurrences] = times;
+  const [trigger, attempt, scheduledAtMs, spread, started, endedAtMs, error, occurrences] = times;
+  const startedAtMs = started === null ? undefined : Math.round(started);
   return {
-    ...{ namespace, handler, jobId, runId, status, occurrences },
+    ...{ namespace, handler, jobId, runId, status, occurrences, startedAtMs },
     recordedAtMs: Math.round(recordedAtMs),
-    isRetried: isAgain && (status === 'FAILED' || status === 'TIMED_OUT'),
-    delayMs: dueAtMs === null || startedAtMs === null ? undefined : Math.round(startedAtMs - dueAtMs),
-    startedAtMs: startedAtMs ?? undefined,
+    isRetried: isAgain && isFailure(status),
+    delayMs: startDelayMs({
+      ...{ jobId, trigger: triggerWord(trigger), attempt, startedAtMs },
+      scheduledAtMs: Math.round(scheduledAtMs),
+      schedule: spread === null ? undefined : (JSON.parse(spread) as RecurringSchedule),
+    }),
     endedAtMs: endedAtMs ?? undefined,
     error: error ?? undefined,
   };

@@ -17,6 +17,7 @@ import type { PostgresStorage } from './postgres-storage.ts';
 describeEachPostgres('the storage on PostgreSQL', (server) => {
   let database: TestDatabase;
   let storage: PostgresStorage;
+  let other: PostgresStorage;
   let client: pg.Client;
   let admin: pg.Client;
 
@@ -27,6 +28,7 @@ describeEachPostgres('the storage on PostgreSQL', (server) => {
       // Tests let calls collide on purpose, and want them all to go through in the end.
       outcomeLockTimeoutMs: 60_000,
     });
+    other = openTestStorage(database.url, { connectionsMax: 2 });
     await storage.housekeeping.makePartitions({ nowMs: BASE_MS, aheadDays: 3 });
     client = new pg.Client({ connectionString: database.url });
     await client.connect();
@@ -38,6 +40,7 @@ describeEachPostgres('the storage on PostgreSQL', (server) => {
     await client.end();
     await admin.end();
     await storage.close();
+    await other.close();
     await database.drop();
   });
 
@@ -73,6 +76,6 @@ describeEachPostgres('the storage on PostgreSQL', (server) => {
 
   describeStorage('keeps every promise of its ports', async () => {
     await emptyTestDatabase(client);
-    return { storage, close: async () => undefined };
+    return { storage, other, close: async () => undefined };
   });
 });

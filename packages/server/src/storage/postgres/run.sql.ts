@@ -1,22 +1,26 @@
 /** Statements of the run store: what people read. Every one goes through an index of the table it touches. */
-import { type PendingRun, type PendingState, type RunProgress, WAITING_RUNS_MAX } from '@carillon/domain';
+import {
+  type PendingRun,
+  type PendingState,
+  type RunProgress,
+  type Schedule,
+  WAITING_RUNS_MAX,
+  type WaitCode,
+  type WaitsFor,
+} from '@carillon/domain';
 import { statement } from '../../postgres/database.ts';
 import type { RunRequest } from '../due.ts';
 import { ROWS_SCANNED_MAX } from '../job-store.ts';
-import {
-  AT_LIMIT,
-  type DeadLetter,
-  type DeadLetterCursor,
-  type DeadLetterFilter,
-  type JobActivity,
-  type LatestAttempt,
-  PAUSED,
-  type RunView,
-  UNOFFERED,
-  WAITS_UNTIL,
+import type {
+  DeadLetter,
+  DeadLetterCursor,
+  DeadLetterFilter,
+  JobActivity,
+  LatestAttempt,
+  RunView,
 } from '../run-store.ts';
 import { priorityWord, triggerWord } from './codes.ts';
-import { exists, msOf, pendingRun, timestampOf } from './fragments.sql.ts';
+import { exists, IS_SPREAD, msOf, pendingRun, timestampOf } from './fragments.sql.ts';
 import { WAITING } from './lane.sql.ts';
 import { column, columns, ms, optional, type Read, read } from './selection.ts';
 import { seenBy } from './upcoming.sql.ts';
@@ -28,10 +32,18 @@ function reasonOf(kind: string, runId: string): string {
   return `CASE WHEN ${kind} >= 3 THEN (SELECT q.reason FROM run_requests q WHERE q.run_id = ${runId}) END`;
 }
 
+/** Only the first attempt of an occurrence that began is measured by it. */
+function spreadOf({ kind, attempt, jobId }: { kind: string; attempt: string; jobId: string }): string {
+  return `CASE WHEN ${kind} = 2 AND ${attempt} = 1 AND r.start_time IS NOT NULL
+    THEN (SELECT j.schedule::text FROM jobs j WHERE j.job_id = ${jobId} AND ${IS_SPREAD}) END`;
+}
+
 /** Undefined where the run said nothing. */
 export const PROGRESS = optional(
   columns<RunProgress>({ percent: 'r.progress', message: 'r.progress_message' }),
 );
+
+const NOTHING = 'NULL::text';
 
 /** A run of the history. */
 export const RUN = columns<RunView>({
@@ -58,23 +70,34 @@ export const RUN = columns<RunView>({
   progress: PROGRESS,
   peakMemoryBytes: 'r.peak_memory_bytes::float8',
   cpuSeconds: 'r.cpu_seconds',
+  spread: column(
+    spreadOf({ kind: 'r.trigger', attempt: 'r.attempt_number', jobId: 'r.job_id' }),
+    (text: string) => JSON.parse(text) as Schedule,
+  ),
+  waitsFor: optional(columns<WaitsFor>({ code: NOTHING, untilMs: 'NULL::float8', handler: NOTHING })),
 });
 
-/** What the run d waits for. $2 now. */
-const WAITS_FOR = `CASE WHEN d.held THEN '${PAUSED}' WHEN d.fire_at > $2::bigint
-    THEN '${WAITS_UNTIL}' || to_char(${timestampOf('d.fire_at')}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
-    WHEN d.blocked = ${WAITING} THEN '${AT_LIMIT}'
-    WHEN NOT EXISTS (SELECT FROM workers w WHERE NOT w.dead AND d.handler = ANY(w.handlers))
-    THEN '${UNOFFERED}"' || d.handler || '"' END`;
+const code = (word: WaitCode) => `'${word}'`;
+
+/** What the run d waits for, by the names of WaitsFor. $2 now. */
+const WAITS_FOR = `SELECT x.code, CASE x.code WHEN ${code('not_due')} THEN d.fire_at::float8 END AS until_at,
+      CASE x.code WHEN ${code('no_worker')} THEN d.handler END AS handler
+    FROM (SELECT CASE WHEN d.held THEN ${code('paused')} WHEN d.fire_at > $2::bigint THEN ${code('not_due')}
+      WHEN d.blocked = ${WAITING} THEN ${code('at_limit')}
+      WHEN NOT EXISTS (SELECT FROM workers w WHERE NOT w.dead AND d.handler = ANY(w.handlers)) THEN ${code('no_worker')}
+      ELSE ${code('claimable')} END AS code) x`;
+/** Beside the run d. */
+export const WITH_WAITS_FOR = `CROSS JOIN LATERAL (${WAITS_FOR}) waits`;
+const WAITS_FOR_COLUMNS = 'waits.code, waits.until_at, waits.handler';
 
 /** Whether the waiting run d is shown: once its instant has come, or when it is a retry. */
 const IS_SHOWN = '(d.fire_at <= $2::bigint OR d.epoch > 1)';
 
-/** The columns of RUN for a waiting run. $2 now: nothing about it has happened later. */
+/** The columns of RUN for a waiting run d WITH_WAITS_FOR. $2 now: nothing about it has happened later. */
 export const QUEUED_COLUMNS = `d.run_id, d.job_id, 'QUEUED', d.attempt::int, d.epoch, d.kind, d.nominal_at::float8,
   least(d.fire_at, $2::bigint)::float8, NULL::float8, NULL::float8, least(d.fire_at, $2::bigint)::float8, NULL::text, NULL::text,
-  ${WAITS_FOR}, NULL::text, NULL::text, d.job_version, 1, NULL::text, ${reasonOf('d.kind', 'd.run_id')},
-  NULL::float8, NULL::text, NULL::float8, NULL::float8`;
+  NULL::text, NULL::text, NULL::text, d.job_version, 1, NULL::text, ${reasonOf('d.kind', 'd.run_id')},
+  NULL::float8, NULL::text, NULL::float8, NULL::float8, NULL::text, ${WAITS_FOR_COLUMNS}`;
 
 export const LIVING_STATUS = `CASE WHEN (u.ord - 1)::smallint = ANY(l.cancelled) THEN 'CANCELLING'
     WHEN r.status IS NULL THEN 'CLAIMED' ELSE 'RUNNING' END`;
@@ -84,7 +107,8 @@ export const LIVING_COLUMNS = `u.run_id, u.job_id, ${LIVING_STATUS}, u.attempt::
   u.nominal_at::float8, l.claimed_at::float8, ${msOf('r.start_time')}, NULL::float8,
   coalesce(${msOf('r.modified_time')}, l.claimed_at::float8), l.worker_id, NULL::text, NULL::text, NULL::text,
   NULL::text, u.job_version, 1, NULL::text, ${reasonOf('u.kind', 'u.run_id')},
-  ${PROGRESS.sql}, NULL::float8, NULL::float8`;
+  ${PROGRESS.sql}, NULL::float8, NULL::float8,
+  ${spreadOf({ kind: 'u.kind', attempt: 'u.attempt', jobId: 'u.job_id' })}, NULL::text, NULL::float8, NULL::text`;
 
 export const LEASED_RUNS = `leases l CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids, l.attempts, l.epochs, l.kinds, l.nominal_ats,
     l.job_versions) WITH ORDINALITY AS u(run_id, job_id, attempt, epoch, kind, nominal_at, job_version, ord)
@@ -124,7 +148,7 @@ export const PENDING_OF_JOB = read('pending_of_job', PENDING)`
 export const ALIVE_OF_JOB = read('alive_of_job', RUN)`
   (SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS}
     WHERE l.job_ids @> ARRAY[$1::uuid] AND u.job_id = $1::uuid AND ${OPEN} ${LATEST_FIRST})
-  UNION ALL (SELECT ${QUEUED_COLUMNS} FROM due d
+  UNION ALL (SELECT ${QUEUED_COLUMNS} FROM due d ${WITH_WAITS_FOR}
     WHERE d.job_id = $1::uuid AND ${IS_SHOWN}
     ORDER BY d.fire_at DESC, d.run_id DESC LIMIT $3)`;
 
@@ -135,12 +159,18 @@ const ACTIVITY = columns<JobActivity>({
   isWaiting: exists('SELECT FROM due d WHERE d.job_id = $1::uuid'),
   waitingRuns: `(SELECT count(*)::int FROM (
     SELECT FROM due d WHERE d.job_id = $1::uuid AND ${IS_SHOWN} LIMIT ${WAITING_RUNS_MAX}) w)`,
-  waitingReason: `(SELECT ${WAITS_FOR} FROM due d WHERE d.job_id = $1::uuid AND ${IS_SHOWN}
-    ORDER BY d.fire_at, d.run_id LIMIT 1)`,
+  waitsFor: optional(
+    columns<WaitsFor>({ code: 'waits.code', untilMs: 'waits.until_at', handler: 'waits.handler' }),
+  ),
 });
 
 /** $1 job, $2 now. */
-export const ACTIVITY_OF_JOB = read('activity_of_job', ACTIVITY)`SELECT ${ACTIVITY.sql}`;
+export const ACTIVITY_OF_JOB = read('activity_of_job', ACTIVITY)`
+  SELECT ${ACTIVITY.sql} FROM (SELECT) one LEFT JOIN LATERAL (
+    SELECT ${WAITS_FOR_COLUMNS} FROM (
+      SELECT * FROM due d WHERE d.job_id = $1::uuid AND ${IS_SHOWN} ORDER BY d.fire_at, d.run_id LIMIT 1
+    ) d ${WITH_WAITS_FOR}
+  ) waits ON true`;
 
 /** $1 jobs. Living attempts, and of each job the one that ended last; without results, which may be large. */
 export const LAST_OF_JOBS = read('last_of_jobs', RUN)`
@@ -161,7 +191,7 @@ export const HISTORY_OF_JOB = read('history_of_job', RUN)`
 export const ATTEMPTS_OF_RUN = read('attempts_of_run', RUN)`
   SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS}
     WHERE l.run_ids @> ARRAY[$1::uuid] AND u.run_id = $1::uuid AND ${OPEN}
-  UNION ALL SELECT ${QUEUED_COLUMNS} FROM ${pendingRun('$1::uuid')} d
+  UNION ALL SELECT ${QUEUED_COLUMNS} FROM ${pendingRun('$1::uuid')} d ${WITH_WAITS_FOR}
     WHERE ${IS_SHOWN}
   UNION ALL SELECT ${RUN.sql} FROM job_runs r WHERE r.run_id = $1::uuid AND r.status <> 'RUNNING'
   ORDER BY 5 DESC`;

@@ -4,13 +4,14 @@ import { type Statement, statement } from '../../postgres/database.ts';
 import { NO_MESSAGE } from '../bound-failures.ts';
 import type { Bucket, CountedAttempt, FailureGroup } from '../stats-store.ts';
 import { WAITING_SEEN_MAX } from '../stats-store.ts';
-import { timestampOf } from './fragments.sql.ts';
-import { inLane, lanes } from './lane.sql.ts';
+import { triggerWord } from './codes.ts';
+import { exists, IS_SPREAD, timestampOf } from './fragments.sql.ts';
+import { inLane, lanes, NAMESPACE_KEY } from './lane.sql.ts';
 import { column, columns, ms, read } from './selection.ts';
 
 /** One row, and none before anything was counted. */
 export const COUNT_CURSOR = statement('count_cursor')`
-  SELECT xid::text, seq, (extract(epoch FROM counted_at) * 1000)::float8 FROM count_cursors WHERE name = 'runs'`;
+  SELECT xid::text, seq FROM count_cursors WHERE name = 'runs'`;
 
 /**
  * $1 and $2 the cursor, $3 rows at most. Rows that tell of something else are passed over, and move the cursor on. runs: how many of the
@@ -28,7 +29,7 @@ export const UNCOUNTED = statement('uncounted')`
  */
 export const ENDED_RECORDS = statement('ended_records')`
   SELECT j.namespace, j.handler, r.job_id, r.run_id, (extract(epoch FROM r.modified_time) * 1000)::float8, r.status,
-    u.next_at IS NOT NULL, CASE WHEN r.trigger < 3 AND r.attempt_number = 1 THEN (extract(epoch FROM r.scheduled_at) * 1000)::float8 END,
+    u.next_at IS NOT NULL, r.trigger, r.attempt_number, (extract(epoch FROM r.scheduled_at) * 1000)::float8, j.spread,
     (extract(epoch FROM r.start_time) * 1000)::float8, (extract(epoch FROM r.end_time) * 1000)::float8, left(r.error_message, 1000),
     r.occurrences
   FROM unnest($1::xid8[], $2::bigint[]) AS p(xid, seq)
@@ -38,12 +39,14 @@ export const ENDED_RECORDS = statement('ended_records')`
     SELECT * FROM job_runs r WHERE r.run_id = u.id AND r.epoch = u.epoch
       AND r.created_at = ${timestampOf('coalesce(u.claimed_at, e.claimed_ats[1])')} LIMIT 1
   ) r
-  CROSS JOIN LATERAL (SELECT j.namespace, j.handler FROM jobs j WHERE j.job_id = r.job_id LIMIT 1) j`;
+  CROSS JOIN LATERAL (
+    SELECT j.namespace, j.handler, CASE WHEN ${IS_SPREAD} THEN j.schedule::text END AS spread FROM jobs j WHERE j.job_id = r.job_id LIMIT 1
+  ) j`;
 
 /** $1 jobs. Those that spread their starts. */
 export const SPREAD_SCHEDULES = statement('spread_schedules')`
   SELECT j.job_id, j.schedule::text FROM jobs j
-  WHERE j.job_id = ANY($1::uuid[]) AND coalesce((j.schedule->>'spreadMs')::float8, 0) > 0`;
+  WHERE j.job_id = ANY($1::uuid[]) AND ${IS_SPREAD}`;
 
 export const NAMESPACES_COUNTED = statement('namespaces_counted')`
   SELECT name FROM namespaces`;
@@ -93,7 +96,7 @@ const readCounts = (bucket: Bucket): Statement => ({
     CROSS JOIN LATERAL (
       SELECT * FROM ${TABLES[bucket]} c WHERE c.namespace = n.name AND c.handler = $2::text
         AND c.at >= ${timestampOf('$3')} AND c.at < ${timestampOf('$4')} AND c.at >= b.began
-      ORDER BY c.at LIMIT 100000
+      ORDER BY c.at LIMIT 10000
     ) c`,
 });
 export const READ_COUNTS: Record<Bucket, Statement> = {
@@ -176,13 +179,15 @@ const ATTEMPT = columns<CountedAttempt>({
   runId: 'r.run_id',
   status: 'r.status',
   attempt: 'r.attempt_number',
-  isScheduled: 'r.trigger < 3',
+  trigger: column('r.trigger', triggerWord),
   scheduledAtMs: ms('r.scheduled_at'),
   startedAtMs: ms('r.start_time'),
   endedAtMs: ms('r.end_time'),
   recordedAtMs: ms('r.modified_time'),
   error: 'left(r.error_message, 1000)',
   occurrences: 'r.occurrences',
+  isRetried: `r.status IN ('FAILED', 'TIMED_OUT') AND NOT ${exists(`SELECT FROM dead_letters d
+    WHERE d.run_id = r.run_id AND d.attempts <= r.attempt_number`)}`,
 });
 
 /** $1 job, $2 from, $3 to, $4 limit. By when they were claimed: what took long is found where it began. */
@@ -204,7 +209,7 @@ const WAITING = `SELECT min(w.lane_at), count(*)::int FROM (
 export const WAITING_NOW = statement('waiting_now')`
   WITH RECURSIVE ${lanes({ first: ['due.lane_at'] })}, seen AS MATERIALIZED (
     SELECT * FROM (SELECT * FROM lane LIMIT ${LANES_SEEN_MAX}) lane
-    WHERE lane.lane_at <= $1::bigint AND ($2::int[] IS NULL OR (lane.tenant >> 26)::int = ANY($2::int[]))
+    WHERE lane.lane_at <= $1::bigint AND ($2::int[] IS NULL OR ${NAMESPACE_KEY('lane.tenant')}::int = ANY($2::int[]))
     ORDER BY lane.lane_at
   )
   SELECT w.count, (SELECT min(lane_at) FROM seen) FROM (${WAITING}) AS w(first, count)`;
