@@ -899,6 +899,8 @@ export interface ListedRun extends ShortRun {
   readonly namespace: string | null;
   readonly user_id: string | null;
   readonly handler: string | null;
+  /** Another attempt of the run has followed this one, or waits: it is not the last word. */
+  readonly tried_again: boolean;
 }
 
 export interface RunFilter {
@@ -920,6 +922,8 @@ export interface RunFilter {
   readonly since?: Date | string | undefined;
   /** An instant, or how long ago. */
   readonly until?: Date | string | undefined;
+  /** all: an entry for each attempt, as when left out. last: one for each run, its latest attempt; filters are about that one. */
+  readonly attempts?: 'all' | 'last' | undefined;
   /** result: with what handlers answered, which is left out otherwise. */
   readonly include?: string | readonly string[] | undefined;
   /** Where the list continues: take it from the Link header, or from "next" of the answer before. */

@@ -26,6 +26,7 @@ import {
   cursor,
   including,
   LIMIT_DEFAULT,
+  oneOf,
   paging,
   readCursor,
   readId,
@@ -75,6 +76,16 @@ function includesResult(read: { readonly include?: readonly 'result'[] | undefin
 
 const allRunsFields = z.strictObject({
   ...filterShape(RUN_FILTERS),
+  attempts: oneOf(
+    new Map([
+      ['all', 'all'],
+      ['last', 'last'],
+    ] as const),
+  )
+    .optional()
+    .describe(
+      'all: an entry for each attempt, as when left out. last: one for each run, its latest attempt; filters are about that one.',
+    ),
   include,
   cursor,
   limit: paging.limit,
@@ -85,7 +96,8 @@ export const ALL_RUNS_QUERY = { schema: allRunsFields } satisfies Shape;
 
 export function toAllRunsQuery(read: z.output<typeof allRunsFields>) {
   const { selection, before } = toRunSelection(read);
-  return { ...selection, before, limit: read.limit, results: includesResult(read) };
+  const lastAttempts = read.attempts === 'last';
+  return { ...selection, before, limit: read.limit, results: includesResult(read), lastAttempts };
 }
 
 /** The filters of a list across jobs, and where it continues. */
@@ -244,6 +256,9 @@ export const listedRunAnswer = shortRunAnswer
     namespace: z.string().nullable(),
     user_id: z.string().nullable(),
     handler: z.string().nullable(),
+    tried_again: z
+      .boolean()
+      .describe('Another attempt of the run has followed this one, or waits: it is not the last word.'),
   })
   .meta({ id: 'ListedRun' });
 
@@ -255,7 +270,11 @@ export function shortRunView(run: RunFacts, { results }: { readonly results: boo
 type JobOfRun = Pick<Job, 'name' | 'namespace' | 'userId' | 'handler'>;
 
 export function listedRunView(
-  { run, job }: { readonly run: RunFacts; readonly job: JobOfRun | undefined },
+  {
+    run,
+    job,
+    triedAgain,
+  }: { readonly run: RunFacts; readonly job: JobOfRun | undefined; readonly triedAgain: boolean },
   options: { readonly results: boolean },
 ) {
   return {
@@ -264,6 +283,7 @@ export function listedRunView(
     namespace: job?.namespace ?? null,
     user_id: job?.userId ?? null,
     handler: job?.handler ?? null,
+    tried_again: triedAgain,
   };
 }
 

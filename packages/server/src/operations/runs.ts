@@ -70,7 +70,9 @@ export interface RunNowOptions {
   readonly reason?: string | null | undefined;
 }
 
-export interface ListRunsQuery extends RunSelection, Pick<RunQuery, 'before' | 'results' | 'limit'> {}
+export interface ListRunsQuery
+  extends RunSelection,
+    Pick<RunQuery, 'before' | 'results' | 'lastAttempts' | 'limit'> {}
 
 export interface ListedRuns {
   readonly runs: readonly ListedRun[];

@@ -95,12 +95,16 @@ export interface RunQuery extends RunFilter {
   readonly before?: RunCursor | WaitingCursor | undefined;
   /** Whether results are read as well. */
   readonly results?: boolean | undefined;
+  /** Each run once, by the attempt that was handed out last; by the one that waits, where the list has those that wait. */
+  readonly lastAttempts?: boolean | undefined;
   readonly limit: number;
   readonly nowMs: number;
 }
 
 export interface ListedRun {
   readonly run: RunView;
+  /** Another attempt of the run has followed this one, or waits. */
+  readonly triedAgain: boolean;
   /** Undefined when it was deleted. */
   readonly job: Pick<Job, 'name' | 'namespace' | 'userId' | 'handler'> | undefined;
   readonly cursor: RunCursor | WaitingCursor;
@@ -123,6 +127,15 @@ export function listsWaiting({ jobId, statuses }: RunFilter): 'only' | 'too' | '
   if (jobId !== undefined) return asksFor(statuses, 'QUEUED') ? 'too' : 'not';
   return statuses?.length === 1 && statuses[0] === 'QUEUED' ? 'only' : 'not';
 }
+
+/** Whether the list has what waits of a run before its ended attempts, which are then left out of a list of last attempts. */
+export function listsNextAttempts(query: RunFilter): boolean {
+  const { error, workerId, untilMs } = query;
+  return [error, workerId, untilMs].every((given) => given === undefined) && listsWaiting(query) === 'too';
+}
+
+/** What ended so may be tried again. */
+export const MAY_FOLLOW: readonly RunStatus[] = ['FAILED', 'TIMED_OUT', 'LOST', 'RETURNED'];
 
 export function asksFor(statuses: readonly RunStatus[] | undefined, ...any: readonly RunStatus[]): boolean {
   return statuses === undefined || statuses.length === 0 || any.some((status) => statuses.includes(status));

@@ -63,7 +63,7 @@ export function runOperations({ operations }: ApiContext): Operation[] {
       tag: 'runs',
       summary: 'List runs across jobs, newest first',
       description:
-        'One entry per attempt, in the order they were handed to workers: what failed in the last hour is status=failed,timed_out&since=1h (failed alone leaves out what took too long). Follow the Link header until there is none; an answer looks through a bounded number of runs, so it may hold fewer entries than limit, even none, and still have a next. Runs that wait are listed when job_id names their job, or by themselves with status=queued (those of the newest jobs first).',
+        'One entry per attempt, or with attempts=last one per run, in the order they were handed to workers: what failed in the last hour is status=failed,timed_out&since=1h (failed alone leaves out what took too long). Follow the Link header until there is none; an answer looks through a bounded number of runs, so it may hold fewer entries than limit, even none, and still have a next. Runs that wait are listed when job_id names their job, or by themselves with status=queued (those of the newest jobs first).',
       cursor: 'cursor',
       query: reading(ALL_RUNS_QUERY, toAllRunsQuery),
       answers: {

@@ -184,6 +184,67 @@ export function describeRunList(make: MakeStorage): void {
     expect(found.map(({ run }) => run.epoch)).toEqual([3, 2, 1]);
   });
 
+  /** Failed so often, and then: waits for the next attempt, is handed out again, or has ended. */
+  async function failedOften(times: number, then: 'waits' | 'lives' | 'failed' | 'succeeded') {
+    const { world } = stage;
+    const made = await world.oneOff();
+    for (let attempt = 1; attempt <= times; attempt += 1) {
+      const run = await world.claimOne(made.job, { nowMs: BASE_MS + attempt });
+      const next = { kind: 'again', atMs: BASE_MS + attempt, attempt: attempt + 1, crashes: 0 } as const;
+      const isLast = attempt === times && then === 'failed';
+      await world.settle(run, isLast ? FAILED : { ...FAILED, next });
+    }
+    if (then === 'lives' || then === 'succeeded') {
+      const run = await world.claimOne(made.job, { nowMs: BASE_MS + times + 1 });
+      if (then === 'succeeded') await world.settle(run, {});
+    }
+    return made;
+  }
+
+  it('each run once, by its last attempt, however its attempts lie on pages', async () => {
+    const failed = await failedOften(4, 'failed');
+    const waits = await failedOften(3, 'waits');
+    const lives = await failedOften(2, 'lives');
+    const good = await failedOften(2, 'succeeded');
+    const other = await ran(BASE_MS, FAILED);
+    const shown = ({ run, triedAgain }: ListedRun) => [run.runId, run.status, run.attempt, triedAgain];
+    const expected = [
+      [failed.runId, 'FAILED', 4, false],
+      [waits.runId, 'FAILED', 3, true],
+      [lives.runId, 'CLAIMED', 3, false],
+      [good.runId, 'SUCCESS', 3, false],
+      [other.runId, 'FAILED', 1, false],
+    ];
+    for (const limit of [1, 2, 100]) {
+      const found = await walk({ limit, lastAttempts: true });
+      expect(found.map(shown).toSorted()).toEqual(expected.toSorted());
+    }
+    expect((await walk({ limit: 1, lastAttempts: true, statuses: ['FAILED'] })).length).toBe(3);
+    const attempts = await walk({ limit: 2, statuses: ['FAILED'] });
+    expect(attempts).toHaveLength(4 + 3 + 2 + 2 + 1);
+    expect(
+      attempts
+        .filter(({ triedAgain }) => !triedAgain)
+        .map(({ run }) => run.runId)
+        .toSorted(),
+    ).toEqual([failed.runId, other.runId].toSorted());
+  });
+
+  it('of one job, a run that waits for its next attempt is listed by that one, unless those that wait are not asked for', async () => {
+    const { job } = await failedOften(2, 'waits');
+    const query = { jobId: job.jobId, lastAttempts: true };
+    const states = async (over: Partial<RunQuery> = {}) =>
+      (await walk({ ...query, limit: 1, ...over })).map(({ run, triedAgain }) => [run.status, triedAgain]);
+    expect(await states()).toEqual([['QUEUED', false]]);
+    expect(await states({ statuses: ['FAILED'] })).toEqual([['FAILED', true]]);
+    expect(await states({ error: 'refused' })).toEqual([['FAILED', true]]);
+    expect(await states({ lastAttempts: false })).toEqual([
+      ['QUEUED', false],
+      ['FAILED', true],
+      ['FAILED', true],
+    ]);
+  });
+
   it('what waits is listed of one job, or by itself; never among the runs of all jobs', async () => {
     const { world } = stage;
     const ended = await ran(BASE_MS);

@@ -5,7 +5,9 @@ import {
   compareRunCursors,
   type ListedRun,
   LOOK_BACK_MS,
+  listsNextAttempts,
   listsWaiting,
+  MAY_FOLLOW,
   type RunCursor,
   type RunFilter,
   type RunList,
@@ -23,10 +25,19 @@ interface Row<Cursor> {
   readonly cursor: Cursor;
 }
 
-export function findRuns(state: MemoryState, { before, visible, limit, nowMs, ...query }: RunQuery): RunList {
+export function findRuns(
+  state: MemoryState,
+  { before, visible, limit, nowMs, lastAttempts, ...query }: RunQuery,
+): RunList {
+  const isLeftOut = (view: RunView) =>
+    handedOutAgain(state, view) || (listsNextAttempts(query) && waitsAgain(state, view));
   const isSeen = ({ view }: Row<unknown>) => {
     const job = state.jobs.get(view.jobId);
-    return (job ? isVisible(job, visible) : visible === undefined) && matches({ view, job }, query);
+    return (
+      (job ? isVisible(job, visible) : visible === undefined) &&
+      matches({ view, job }, query) &&
+      !(lastAttempts && isLeftOut(view))
+    );
   };
   const page =
     listsWaiting(query) === 'only'
@@ -40,9 +51,19 @@ export function findRuns(state: MemoryState, { before, visible, limit, nowMs, ..
           .sort((a, b) => compareRunCursors(a.cursor, b.cursor));
   const runs = page.slice(0, limit).map(({ view, cursor }): ListedRun => {
     const run = query.results ? view : { ...view, result: undefined };
-    return { run, job: shownOf(state.jobs.get(view.jobId)), cursor };
+    const triedAgain = handedOutAgain(state, view) || waitsAgain(state, view);
+    return { run, job: shownOf(state.jobs.get(view.jobId)), triedAgain, cursor };
   });
   return { runs, stoppedAt: undefined };
+}
+
+function handedOutAgain({ history, leases }: MemoryState, { runId, epoch, status }: RunView): boolean {
+  if (!MAY_FOLLOW.includes(status)) return false;
+  return leases.ofRun(runId) !== undefined || history.ofRun(runId).some((other) => other.epoch > epoch);
+}
+
+function waitsAgain({ due }: MemoryState, { runId, status }: RunView): boolean {
+  return MAY_FOLLOW.includes(status) && due.get(runId) !== undefined;
 }
 
 function shownOf(job: Job | undefined): ListedRun['job'] {

@@ -12,6 +12,7 @@ import {
   compareRunCursors,
   type ListedRun,
   LOOK_BACK_MS,
+  listsNextAttempts,
   listsWaiting,
   type RunCursor,
   type RunList,
@@ -81,17 +82,20 @@ async function listMerged(database: Database, query: RunQuery): Promise<RunList>
       parts.push(await readOrdered(database, NOT_SUCCEEDED_RUNS, query, { before, fromMs: lookBackMs }));
     if (isOnOffer && asksFor(statuses, 'SUCCESS')) parts.push(await readSucceeded(database, query, before));
   }
-  return merged(parts, query.limit);
+  return merged(parts, query);
 }
 
 /** The list ends where the first of its parts stopped: the others must not run ahead of it. */
-function merged(parts: readonly Part[], limit: number): RunList {
+function merged(parts: readonly Part[], { limit, lastAttempts }: RunQuery): RunList {
   const [stoppedAt] = parts.flatMap((part) => part.stoppedAt ?? []).sort(compareRunCursors);
   const found = new Map<string, ListedRun & { readonly cursor: RunCursor }>();
   for (const { rows } of parts) {
-    for (const { run, job, atMs } of rows) {
+    for (const { run, job, triedAgain, atMs } of rows) {
       const cursor = { atMs: Math.round(atMs), runId: run.runId, epoch: run.epoch };
-      found.set(`${run.runId}/${run.epoch}`, { run, job, cursor });
+      const key = lastAttempts ? run.runId : `${run.runId}/${run.epoch}`;
+      const known = found.get(key);
+      if (known && known.run.epoch > run.epoch) continue;
+      found.set(key, { run, job, triedAgain, cursor });
     }
   }
   const runs = [...found.values()]
@@ -152,7 +156,7 @@ async function listWaiting(database: Database, query: RunQuery): Promise<RunList
   return {
     runs: rows
       .filter((row) => !isStop(row))
-      .map((row) => ({ run: row.run, job: row.job, cursor: cursor(row) })),
+      .map((row) => ({ run: row.run, job: row.job, triedAgain: false, cursor: cursor(row) })),
     stoppedAt: stop && cursor(stop),
   };
 }
@@ -169,6 +173,7 @@ function parametersOf(query: RunQuery, { before = START, fromMs = 0, jobId }: Ra
     ...[query.namespace ?? null, query.userId ?? null, query.handler ?? null],
     labels === undefined ? null : JSON.stringify(labels),
     ...[query.workerId ?? null, query.error ?? null, query.sinceMs ?? null, jobId ?? null],
+    ...[query.lastAttempts ?? false, listsNextAttempts(query)],
   ];
 }
 
