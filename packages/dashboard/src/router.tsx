@@ -93,6 +93,7 @@ const runs = createRoute({
       since: text,
       until: text,
       error: text,
+      attempts: choice(['all']),
     },
   }),
   component: lazyRouteComponent(() => import('./screens/runs/runs-screen.tsx'), 'RunsScreen'),

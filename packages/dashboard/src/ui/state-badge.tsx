@@ -68,12 +68,23 @@ export function StateIcon({ state, size = 14 }: { state: State; size?: number })
   );
 }
 
-export function StateBadge({ state, title }: { state: State; title?: string | undefined }) {
-  const tone = LOOKS[state]?.[1] ?? 'grey';
+export function StateBadge({
+  state,
+  title,
+  triedAgain = false,
+}: {
+  state: State;
+  title?: string | undefined;
+  /** Another attempt follows: it does not look like one that was given up. */
+  triedAgain?: boolean | undefined;
+}) {
+  const look = triedAgain ? 'RETRYING' : state;
+  const tone = LOOKS[look]?.[1] ?? 'grey';
   return (
     <span className={`${classes.badge} ${classes[tone]}`} title={title} data-state={state}>
-      <StateIcon state={state} />
+      <StateIcon state={look} />
       {stateWord(state)}
+      {triedAgain ? ', tried again' : ''}
     </span>
   );
 }

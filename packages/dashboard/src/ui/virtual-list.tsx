@@ -2,7 +2,7 @@
  * A list of any length: pages are read as it is scrolled, only visible rows are drawn, and at most 2,000 rows are kept. New entries
  * do not move what is shown. Keys: j and k move, Enter opens, x selects.
  */
-import type { List, ListPage } from '@carillon/client';
+import type { ListPage } from '@carillon/client';
 import { Box, Button, Checkbox, Group, Text, VisuallyHidden } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
@@ -25,11 +25,17 @@ export interface Column<T> {
   readonly align?: 'right' | undefined;
 }
 
+/** A list of the client, or one that is put together from several. */
+export interface Pages<T> {
+  readonly page: () => Promise<ListPage<T>>;
+  readonly from: (cursor: string) => Pick<Pages<T>, 'page'>;
+}
+
 interface VirtualListProps<T> {
   /** Names the list for people who cannot see it. */
   readonly label: string;
   readonly queryKey: readonly unknown[];
-  readonly list: () => List<T>;
+  readonly list: () => Pages<T>;
   readonly columns: readonly Column<T>[];
   readonly idOf: (item: T) => string;
   readonly onOpen?: ((item: T) => void) | undefined;

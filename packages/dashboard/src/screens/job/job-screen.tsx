@@ -1,5 +1,5 @@
 /** One job: whether and when it will run, how its last runs went, and what can be done with it. */
-import type { ShortRun } from '@carillon/client';
+import type { ListedRun } from '@carillon/client';
 import { Stack, Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
@@ -83,7 +83,7 @@ function Runs({ jobId }: { jobId: string }) {
     <VirtualList
       label="Runs of this job"
       queryKey={['jobs', jobId, 'runs']}
-      list={() => carillon.jobs.runs(jobId, { limit: PAGE })}
+      list={() => carillon.runs.list({ job_id: jobId, attempts: 'last', limit: PAGE })}
       columns={RUN_COLUMNS}
       idOf={idOf}
       refetchMs={refreshMs || undefined}
@@ -93,4 +93,4 @@ function Runs({ jobId }: { jobId: string }) {
   );
 }
 
-const idOf = (run: ShortRun) => `${run.run_id} ${run.epoch} ${run.attempt_number}`;
+const idOf = (run: ListedRun) => run.run_id;

@@ -7,6 +7,7 @@ import { carillon } from '../../api/carillon.ts';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { count } from '../../ui/time.ts';
+import { WorkerLink } from '../../ui/worker-link.tsx';
 
 const REFRESH_MS = 3_000;
 /** The server counts no further. */
@@ -104,9 +105,7 @@ function Holders({ holders, jobId }: { holders: Why['reasons'][number]['held_by'
           ) : (
             <>
               {' on '}
-              <Link to="/workers/$workerId" params={{ workerId: holder.worker_id }}>
-                worker <span className="mono">{holder.worker_id.slice(-12)}</span>
-              </Link>
+              worker <WorkerLink workerId={holder.worker_id} />
             </>
           )}
         </List.Item>

@@ -1,15 +1,16 @@
 /** Runs across all jobs, newest first: what failed, where, and why. */
-import type { ListedRun } from '@carillon/client';
-import { Group, Stack, Title } from '@mantine/core';
-import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import type { ListedRun, ListPage, RunFilter } from '@carillon/client';
+import { Checkbox, Group, Stack, Text, Title } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { carillon } from '../../api/carillon.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { ChoiceFilter, ChoicesFilter, FilterBar, TextFilter, useFilters } from '../../ui/filters.tsx';
 import { stateWord } from '../../ui/state-badge.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
 import { BulkRuns } from './bulk-runs.tsx';
-import { LISTED_RUN_COLUMNS } from './run-columns.tsx';
+import { listRuns, showsWaiting, WAITING_SHOWN_MAX, waitingKey } from './list-runs.ts';
+import { LISTED_ATTEMPT_COLUMNS, LISTED_RUN_COLUMNS } from './run-columns.tsx';
 
 const route = getRouteApi('/shell/runs');
 
@@ -36,17 +37,24 @@ const SINCE = [
   { value: '7d', label: 'last 7 days' },
 ];
 
-/** Attempts of one run are rows of their own. */
-const idOf = (run: ListedRun) => `${run.run_id} ${run.epoch} ${run.attempt_number}`;
+const idOf = (run: ListedRun) => run.run_id;
+const idOfAttempt = (run: ListedRun) => `${run.run_id} ${run.epoch} ${run.attempt_number}`;
 
 export function RunsScreen() {
   const search = route.useSearch();
   const { change } = useFilters<typeof search>();
   const navigate = useNavigate();
-  const { ns, status, job, handler, worker, label, user, since, until, error } = search;
+  const { ns, status, job, handler, worker, label, user, since, until, error, attempts } = search;
+  const queries = useQueryClient();
+  const each = attempts === 'all';
+  const rowId = each ? idOfAttempt : idOf;
+  const filter: RunFilter = {
+    ...{ namespace: ns, status, job_id: job, handler, worker_id: worker, label, user_id: user },
+    ...{ since, until, error },
+  };
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
   const [items, setItems] = useState<readonly ListedRun[]>([]);
-  const tickedRuns = uniqueRuns(items.filter((run) => ticked.has(idOf(run))));
+  const tickedRuns = uniqueRuns(items.filter((run) => ticked.has(rowId(run))));
   const narrowed = [status, job, handler, worker, label, user, since, until, error].some(
     (value) => value !== undefined,
   );
@@ -96,18 +104,23 @@ export function RunsScreen() {
           value={label}
           onChange={(value) => change({ label: value })}
         />
+        <Checkbox
+          size="xs"
+          label="Each attempt"
+          checked={each}
+          onChange={({ currentTarget }) => {
+            setTicked(new Set());
+            change({ attempts: currentTarget.checked ? 'all' : undefined });
+          }}
+        />
       </FilterBar>
+      {showsWaiting(filter) && <MoreWait filter={filter} />}
       <VirtualList
         label="Runs"
         queryKey={['runs', 'list', search]}
-        list={() =>
-          carillon.runs.list({
-            ...{ namespace: ns, status, job_id: job, handler, worker_id: worker, label, user_id: user },
-            ...{ since, until, error, limit: 50 },
-          })
-        }
-        columns={LISTED_RUN_COLUMNS}
-        idOf={idOf}
+        list={() => listRuns(queries, filter, each)}
+        columns={each ? LISTED_ATTEMPT_COLUMNS : LISTED_RUN_COLUMNS}
+        idOf={rowId}
         selection={{ ids: ticked, change: setTicked }}
         onItems={setItems}
         onOpen={({ run_id: runId }) => void navigate({ to: '/runs/$runId', params: { runId } })}
@@ -125,6 +138,21 @@ export function RunsScreen() {
         }
       />
     </Stack>
+  );
+}
+
+/** Of very many that wait, not all stand in the list. */
+function MoreWait({ filter }: { filter: RunFilter }) {
+  const { data } = useQuery<ListPage<ListedRun>>({ queryKey: waitingKey(filter), enabled: false });
+  if (!data?.hasMore) return null;
+  return (
+    <Text size="sm" role="status">
+      More runs wait than the {WAITING_SHOWN_MAX} that stand first:{' '}
+      <Link to="/runs" search={(before) => ({ ...before, status: 'QUEUED' })}>
+        show all that wait
+      </Link>
+      .
+    </Text>
   );
 }
 
