@@ -39,7 +39,8 @@ async function leave(): Promise<void> {
 /** As a version that did not know the last migrations has left it: the first of them needs a lock that a backup holds up. */
 async function undoLast(): Promise<void> {
   await migrate(postgres.url);
-  expect((await readMigrations()).at(-1)?.name).toBe('0040_find_overdue_runs.sql');
+  expect((await readMigrations()).at(-1)?.name).toBe('0049_know_origins_of_runs.sql');
+  await postgres.query('ALTER TABLE run_requests DROP COLUMN origin_run_id, DROP COLUMN requested_by');
   await postgres.query('ALTER TABLE leases DROP COLUMN times_out_at, DROP COLUMN timeouts');
   await postgres.query('DROP INDEX jobs_name');
   await postgres.query('ALTER TABLE users DROP COLUMN issuer, DROP COLUMN subject');

@@ -12,6 +12,7 @@ export * from './rest/jobs.ts';
 export * from './rest/keys.ts';
 export * from './rest/live.ts';
 export * from './rest/problem.ts';
+export * from './rest/run-details.ts';
 export * from './rest/run-logs.ts';
 export * from './rest/run-state.ts';
 export * from './rest/run-story.ts';

@@ -938,6 +938,20 @@ export interface RunWithAttempts extends Run {
   readonly checkpoint: Checkpoint | null;
   /** What it was asked for with, merged over the payload of its job. */
   readonly input: Readonly<Record<string, unknown>> | null;
+  /** It was given up; null when it was not. */
+  readonly dead_letter: DeadLetter | null;
+  /** The ended run that was redriven or run again as this one; null for others. */
+  readonly origin_run_id: string | null;
+  /** Who redrove that run, or ran it again; null where it is not known. */
+  readonly requested_by: string | null;
+  /** The runs that it was redriven or run again as, the latest first; at most ten. */
+  readonly repeated_as: readonly {
+    readonly run_id: string;
+    readonly requested_by: string | null;
+    readonly requested_at: string;
+  }[];
+  /** Who asked for its end; null where it is not known. */
+  readonly cancelled_by: string | null;
 }
 
 export interface Progress {
@@ -1143,8 +1157,10 @@ export interface StatsNow {
   readonly workers: number | null;
   /** Since when the run that waits for longest could have started. null: none waits. */
   readonly oldest_waiting_at: string | null;
-  /** Runs that could start and wait for a slot of a worker; counting ends at 1,000. */
+  /** Runs that could start and wait for a worker, also where none offers their handler; counting ends at 1,000. */
   readonly waiting_at_least: number;
+  /** Handlers of runs that wait which no living worker offers; at most ten. */
+  readonly unoffered_handlers: readonly string[];
   /** Of the last five minutes. null: nothing started. */
   readonly start_delay_ms: {
     readonly p50: number;
@@ -1153,6 +1169,8 @@ export interface StatsNow {
   } | null;
   /** Attempts that failed or took too long. */
   readonly failed_last_hour: number;
+  /** Runs that were given up and that nobody has handled; counting ends at 100. null: you may not read them. */
+  readonly open_dead_letters: number | null;
 }
 
 export interface FailureFilter {

@@ -19,7 +19,7 @@ import { z } from 'zod';
 import { answerOf, deprecated, instant, instantText, jsonValue } from './answer.ts';
 import { filterShape, toSelection } from './filter-schemas.ts';
 import { logUrlOf, resultUrlOf } from './run-logs.ts';
-import { checkpointFactsAnswer, progressAnswer, progressView } from './run-state.ts';
+import { progressAnswer, progressView } from './run-state.ts';
 import type { Shape } from './shape.ts';
 import {
   continuing,
@@ -288,19 +288,6 @@ export function listedRunView(
 }
 
 export type RunView = z.output<typeof runAnswer>;
-
-export const runDetailsAnswer = runAnswer
-  .extend({
-    attempts: z.array(runAnswer),
-    checkpoint: checkpointFactsAnswer
-      .nullable()
-      .describe('What its next attempt goes on from; null when there is none.'),
-    input: z
-      .record(z.string(), z.unknown())
-      .nullable()
-      .describe('What it was asked for with, merged over the payload of its job.'),
-  })
-  .meta({ id: 'RunDetails' });
 
 /** What may be said when a run is asked for. */
 export const RUN_BODY = {

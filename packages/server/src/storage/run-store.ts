@@ -7,6 +7,7 @@ import type {
   JobId,
   PendingRun,
   RunId,
+  RunRepeat,
   RunSelection,
   RunStatus,
   RunFacts as RunView,
@@ -188,4 +189,6 @@ export interface RunStore {
   redrive(runId: RunId, as: Redrive): Promise<boolean>;
   /** What a person said when they asked for the run; undefined: nothing, or nobody asked. */
   request(runId: RunId): Promise<RunRequest | undefined>;
+  /** The runs that the run was redriven or run again as, the latest first. */
+  repeatsOf(runId: RunId, limit: number): Promise<RunRepeat[]>;
 }

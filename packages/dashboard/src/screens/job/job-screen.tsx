@@ -14,7 +14,7 @@ import { DefinitionTab } from './definition-tab.tsx';
 import { JobHeader } from './job-header.tsx';
 import { RunStrip } from './run-strip.tsx';
 import { VersionsTab } from './versions-tab.tsx';
-import { WhyNot } from './why-not.tsx';
+import { OpenLetters, WhyNot } from './why-not.tsx';
 
 const route = getRouteApi('/shell/jobs/$jobId');
 const PAGE = 50;
@@ -48,6 +48,7 @@ export function JobScreen() {
         <Stack gap="md">
           <JobHeader job={found} />
           <WhyNot job={found} />
+          <OpenLetters job={found} />
           <RunStrip jobId={jobId} />
           <Tabs value={tab} onChange={show} keepMounted={false}>
             <Tabs.List mb="sm">

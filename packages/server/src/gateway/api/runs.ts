@@ -14,6 +14,7 @@ import {
   runAddedAnswer,
   runCancelledAnswer,
   runDetailsAnswer,
+  runDetailsView,
   runView,
   shortRunAnswer,
   shortRunView,
@@ -116,16 +117,17 @@ export function runOperations({ operations }: ApiContext): Operation[] {
           example: {
             ...EXAMPLES.run,
             ...{ attempts: [EXAMPLES.run], checkpoint: EXAMPLES.checkpoint, input: null },
+            ...{
+              dead_letter: null,
+              origin_run_id: null,
+              requested_by: null,
+              repeated_as: [],
+              cancelled_by: null,
+            },
           },
         },
       },
-      handle: async ({ caller, id }) => {
-        const { latest, attempts, input = null, checkpoint } = await operations.getRun(caller, id);
-        const shown = checkpoint ? checkpointFactsView(checkpoint) : null;
-        return {
-          body: { ...runView(latest), attempts: attempts.map(runView), checkpoint: shown, input },
-        };
-      },
+      handle: async ({ caller, id }) => ({ body: runDetailsView(await operations.getRun(caller, id)) }),
     }),
 
     operation({

@@ -6,6 +6,7 @@ import {
   type PendingRun,
   RESULT_BYTES_MAX,
   type RunId,
+  type RunRepeat,
   WAITING_RUNS_MAX,
   type WorkerId,
 } from '@carillon/domain';
@@ -155,6 +156,16 @@ export class MemoryRunStore implements RunStore {
 
   async request(runId: RunId): Promise<RunRequest | undefined> {
     return this.#state.requests.get(runId)?.request;
+  }
+
+  async repeatsOf(runId: RunId, limit: number): Promise<RunRepeat[]> {
+    return [...this.#state.requests]
+      .filter(([, { request }]) => request.originRunId === runId)
+      .map(([id, { request, requestedAtMs }]) => ({
+        ...{ runId: id, requestedBy: request.requestedBy, requestedAtMs },
+      }))
+      .sort((a, b) => b.requestedAtMs - a.requestedAtMs || (a.runId < b.runId ? -1 : 1))
+      .slice(0, limit);
   }
 
   #ofJob(jobId: JobId): Composed {

@@ -1,6 +1,6 @@
 /** The run store on PostgreSQL: what waits, what is held and what ran, composed for people. */
 
-import { type JobId, type PendingRun, RESULT_BYTES_MAX, type RunId } from '@carillon/domain';
+import { type JobId, type PendingRun, RESULT_BYTES_MAX, type RunId, type RunRepeat } from '@carillon/domain';
 import { plainArray } from '../../postgres/array-literal.ts';
 import { type Database, RollBack } from '../../postgres/database.ts';
 import type { RunRequest } from '../due.ts';
@@ -34,6 +34,7 @@ import {
   LIVING_ON_WORKER,
   MARK_REDRIVEN,
   PENDING_OF_JOB,
+  REPEATS_OF_RUN,
   REQUEST_OF_RUN,
 } from './run.sql.ts';
 import { MOVE_CHECKPOINT } from './run-state.sql.ts';
@@ -132,6 +133,10 @@ export class PostgresRunStore implements RunStore {
 
   request(runId: RunId): Promise<RunRequest | undefined> {
     return readFirst(this.#database, REQUEST_OF_RUN, [runId]);
+  }
+
+  repeatsOf(runId: RunId, limit: number): Promise<RunRepeat[]> {
+    return readAll(this.#database, REPEATS_OF_RUN, [runId, limit]);
   }
 
   redrive(runId: RunId, as: Redrive): Promise<boolean> {

@@ -1,5 +1,11 @@
 /** Statements of the run store: what people read. Every one goes through an index of the table it touches. */
-import { type PendingRun, type PendingState, type RunProgress, WAITING_RUNS_MAX } from '@carillon/domain';
+import {
+  type PendingRun,
+  type PendingState,
+  type RunProgress,
+  type RunRepeat,
+  WAITING_RUNS_MAX,
+} from '@carillon/domain';
 import { statement } from '../../postgres/database.ts';
 import type { RunRequest } from '../due.ts';
 import { ROWS_SCANNED_MAX } from '../job-store.ts';
@@ -259,7 +265,20 @@ const REQUEST = columns<RunRequest>({
   input: 'q.input',
   payload: 'q.payload',
   requestHash: 'q.request_hash',
+  originRunId: 'q.origin_run_id',
+  requestedBy: 'q.requested_by',
 });
 
 export const REQUEST_OF_RUN = read('request_of_run', REQUEST)`
   SELECT ${REQUEST.sql} FROM run_requests q WHERE q.run_id = $1::uuid`;
+
+const REPEAT = columns<RunRepeat>({
+  runId: 'q.run_id',
+  requestedBy: 'q.requested_by',
+  requestedAtMs: ms('q.requested_at'),
+});
+
+/** $1 run, $2 limit. */
+export const REPEATS_OF_RUN = read('repeats_of_run', REPEAT)`
+  SELECT ${REPEAT.sql} FROM run_requests q WHERE q.origin_run_id = $1::uuid
+  ORDER BY q.requested_at DESC, q.run_id LIMIT $2`;
