@@ -93,6 +93,7 @@ const runs = createRoute({
       since: text,
       until: text,
       error: text,
+      failure: text,
       attempts: choice(['all']),
     },
   }),

@@ -615,6 +615,8 @@ export interface BulkRunsRequest {
     readonly worker_id?: string | undefined;
     /** Part of the error message, in any case. Needs payloads.read. */
     readonly error?: string | undefined;
+    /** Failures that are alike: the fingerprint of a group of GET /api/failures. Other than "other". */
+    readonly failure?: string | undefined;
     /** Handed out since then, and those that ended otherwise than well since then. An instant, or how long ago: 15m, 1h, 1d. */
     readonly since?: string | undefined;
     /** Handed out before then. An instant, or how long ago. */
@@ -918,6 +920,8 @@ export interface RunFilter {
   readonly worker_id?: string | undefined;
   /** Part of the error message, in any case. Needs payloads.read. */
   readonly error?: string | undefined;
+  /** Failures that are alike: the fingerprint of a group of GET /api/failures. Other than "other". */
+  readonly failure?: string | undefined;
   /** An instant, or how long ago, such as `1h`. */
   readonly since?: Date | string | undefined;
   /** An instant, or how long ago. */

@@ -28,23 +28,25 @@ export function GivenUp({ letter, namespace, userId, hasJob = true, naming = fal
   const navigate = useNavigate();
   const edit = usePermission('jobs.update', { namespace, userId });
   const { attempts, job_id: jobId, run_id: runId, redriven_run_id: redriven, resolved_by: resolved } = letter;
-  const after = attempts === 0 ? 'without an attempt' : `after ${attempts} attempt${attempts === 1 ? '' : 's'}`;
+  const after =
+    attempts === 0 ? 'without an attempt' : `after ${attempts} attempt${attempts === 1 ? '' : 's'}`;
   const next = redriven ?? resolved;
   const words = WHY[letter.reason];
   const open = (id: string) => void navigate({ to: '/runs/$runId', params: { runId: id } });
   return (
     <Alert color="red" variant="default" role="region" aria-label="Given up" title={`Given up ${after}`}>
       <Stack gap={8}>
-        <Text size="sm" component="div">
-          {naming && (
-            <>
-              The <Link to="/runs/$runId" params={{ runId }} children="run" /> was given up {after}.{' '}
-            </>
-          )}
+        <Text size="sm" component="div" className="prose">
           {words === undefined ? '' : `Why no further attempt: ${words}. `}
           {next === null ? (
             <>
-              It is a{' '}
+              {naming ? (
+                <>
+                  The <Link to="/runs/$runId" params={{ runId }} children="run" /> is a{' '}
+                </>
+              ) : (
+                'It is a '
+              )}
               <Link to="/dead" search={{ job: jobId }}>
                 dead letter
               </Link>

@@ -15,6 +15,7 @@ import type {
 } from '@carillon/domain';
 import type { AuditEntry } from './audit-store.ts';
 import type { RunRequest } from './due.ts';
+import { errorGroupOf } from './error-group.ts';
 
 /** What a waiting run waits for, in the words that people read: the storage judges, and all others go by its words. */
 export const PAUSED = 'the job is paused';
@@ -117,6 +118,15 @@ export interface RunList {
   readonly stoppedAt: RunCursor | WaitingCursor | undefined;
 }
 
+/** Whether it is one of the failures that are alike. Of a deleted job, nobody knows what ran it. */
+export function isOfFailure(
+  fingerprint: string,
+  { run, job }: { run: Pick<RunView, 'error'>; job: Pick<Job, 'handler'> | undefined },
+): boolean {
+  if (run.error === undefined || job === undefined) return false;
+  return errorGroupOf(job.handler, run.error).fingerprint === fingerprint;
+}
+
 /** How long before `since` a run that ended badly after it may have been handed out. */
 export const LOOK_BACK_MS = 24 * 3_600_000;
 
@@ -131,8 +141,10 @@ export function listsWaiting({ jobId, statuses }: RunFilter): 'only' | 'too' | '
 
 /** Whether the list has what waits of a run before its ended attempts, which are then left out of a list of last attempts. */
 export function listsNextAttempts(query: RunFilter): boolean {
-  const { error, workerId, untilMs } = query;
-  return [error, workerId, untilMs].every((given) => given === undefined) && listsWaiting(query) === 'too';
+  const { error, failure, workerId, untilMs } = query;
+  return (
+    [error, failure, workerId, untilMs].every((given) => given === undefined) && listsWaiting(query) === 'too'
+  );
 }
 
 /** What ended so may be tried again. */

@@ -43,7 +43,8 @@ function EarlierPayload({ run, job }: { run: RunWithAttempts; job: Job }) {
   const { job_id: jobId, version } = job;
   const versions = useQuery({
     queryKey: ['jobs', jobId, 'versions', 'of a run', version],
-    queryFn: async () => carillon.jobs.versions(jobId, { limit: VERSIONS_MAX }).toArray({ max: VERSIONS_MAX }),
+    queryFn: async () =>
+      carillon.jobs.versions(jobId, { limit: VERSIONS_MAX }).toArray({ max: VERSIONS_MAX }),
   });
   return (
     <Loaded of={versions}>
@@ -51,8 +52,9 @@ function EarlierPayload({ run, job }: { run: RunWithAttempts; job: Job }) {
         const then = payloadOfVersion(job, found, run.job_version);
         return (
           <Stack>
-            <Text size="sm">
-              The job was edited since: this run had version {run.job_version}, it is at version {version} now.{' '}
+            <Text size="sm" className="prose">
+              The job was edited since: this run had version {run.job_version}, it is at version {version}{' '}
+              now.{' '}
               <Link to="/jobs/$jobId" params={{ jobId }} search={{ tab: 'versions' }}>
                 See what changed
               </Link>

@@ -7,17 +7,23 @@ import { Instant } from '../../ui/instant.tsx';
 const by = (name: string | null) => (name === null ? '' : ` by ${name}`);
 
 export function Repeats({ run }: { run: RunWithAttempts }) {
-  const { origin_run_id: origin, requested_by: who, repeated_as: repeats, trigger, dead_letter: letter } = run;
+  const {
+    origin_run_id: origin,
+    requested_by: who,
+    repeated_as: repeats,
+    trigger,
+    dead_letter: letter,
+  } = run;
   return (
     <>
       {origin !== null && (
-        <Text size="sm" component="div">
+        <Text size="sm" component="div" className="prose">
           {trigger === 'redrive' ? 'Redriven' : 'Run again'}
           {by(who)} from run <RunLink runId={origin} />.
         </Text>
       )}
       {repeats.map(({ run_id: runId, requested_by: name, requested_at: at }) => (
-        <Text size="sm" component="div" key={runId}>
+        <Text size="sm" component="div" className="prose" key={runId}>
           {letter?.redriven_run_id === runId ? 'Redriven' : 'Run again'} as <RunLink runId={runId} />
           {by(name)} <Instant at={at} />.
         </Text>

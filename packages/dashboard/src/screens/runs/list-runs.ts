@@ -11,8 +11,9 @@ const PAGE = 50;
 export const WAITING_SHOWN_MAX = 50;
 
 /** What waits is of no instant yet, on no worker, and has no error. */
-export function showsWaiting({ status, since, until, error, worker_id, job_id }: RunFilter): boolean {
-  return [status, since, until, error, worker_id, job_id].every((given) => given === undefined);
+export function showsWaiting(filter: RunFilter): boolean {
+  const { status, since, until, error, failure, worker_id, job_id } = filter;
+  return [status, since, until, error, failure, worker_id, job_id].every((given) => given === undefined);
 }
 
 export const waitingKey = (filter: RunFilter) => ['runs', 'list', 'waiting', filter] as const;
@@ -23,7 +24,11 @@ export function listRuns(queries: QueryClient, filter: RunFilter, each: boolean)
   return {
     page: async () => {
       const [waiting, page] = await Promise.all([
-        queries.fetchQuery({ queryKey: waitingKey(filter), queryFn: () => readWaiting(filter), staleTime: 0 }),
+        queries.fetchQuery({
+          queryKey: waitingKey(filter),
+          queryFn: () => readWaiting(filter),
+          staleTime: 0,
+        }),
         list.page(),
       ]);
       return { ...page, items: withWaiting(waiting.items, page.items, each) };

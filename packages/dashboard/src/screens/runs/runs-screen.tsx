@@ -1,6 +1,6 @@
 /** Runs across all jobs, newest first: what failed, where, and why. */
 import type { ListedRun, ListPage, RunFilter } from '@carillon/client';
-import { Checkbox, Group, Stack, Text, Title } from '@mantine/core';
+import { Button, Checkbox, Group, Stack, Text, Title } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -44,24 +44,24 @@ export function RunsScreen() {
   const search = route.useSearch();
   const { change } = useFilters<typeof search>();
   const navigate = useNavigate();
-  const { ns, status, job, handler, worker, label, user, since, until, error, attempts } = search;
+  const { ns, status, job, handler, worker, label, user, since, until, error, failure, attempts } = search;
   const queries = useQueryClient();
   const each = attempts === 'all';
   const rowId = each ? idOfAttempt : idOf;
   const filter: RunFilter = {
     ...{ namespace: ns, status, job_id: job, handler, worker_id: worker, label, user_id: user },
-    ...{ since, until, error },
+    ...{ since, until, error, failure },
   };
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
   const [items, setItems] = useState<readonly ListedRun[]>([]);
   const tickedRuns = uniqueRuns(items.filter((run) => ticked.has(rowId(run))));
-  const narrowed = [status, job, handler, worker, label, user, since, until, error].some(
+  const narrowed = [status, job, handler, worker, label, user, since, until, error, failure].some(
     (value) => value !== undefined,
   );
   const clear = () =>
     change({
       ...{ status: undefined, job: undefined, handler: undefined, worker: undefined, label: undefined },
-      ...{ user: undefined, since: undefined, until: undefined, error: undefined },
+      ...{ user: undefined, since: undefined, until: undefined, error: undefined, failure: undefined },
     });
   return (
     <Stack gap="sm">
@@ -114,6 +114,14 @@ export function RunsScreen() {
           }}
         />
       </FilterBar>
+      {failure !== undefined && (
+        <Text size="sm" role="status" component="div">
+          Only failures that are alike.{' '}
+          <Button size="compact-xs" variant="subtle" onClick={() => change({ failure: undefined })}>
+            Show others, too
+          </Button>
+        </Text>
+      )}
       {showsWaiting(filter) && <MoreWait filter={filter} />}
       <VirtualList
         label="Runs"
@@ -146,7 +154,7 @@ function MoreWait({ filter }: { filter: RunFilter }) {
   const { data } = useQuery<ListPage<ListedRun>>({ queryKey: waitingKey(filter), enabled: false });
   if (!data?.hasMore) return null;
   return (
-    <Text size="sm" role="status">
+    <Text size="sm" role="status" className="prose">
       More runs wait than the {WAITING_SHOWN_MAX} that stand first:{' '}
       <Link to="/runs" search={(before) => ({ ...before, status: 'QUEUED' })}>
         show all that wait

@@ -1,6 +1,7 @@
 /** Runs across jobs: newest first, narrowed by what people ask for, read on by cursors that new runs do not move. */
 import type { Job, RunId, WorkerId } from '@carillon/domain';
 import { expect, it } from 'vitest';
+import { errorGroupOf } from '../error-group.ts';
 import type { ListedRun, RunQuery } from '../run-store.ts';
 import { newId } from './sample-job.ts';
 import { BASE_MS, DAY_MS, HOUR_MS, type MakeStorage, MINUTE_MS, SECOND_MS } from './storage-under-test.ts';
@@ -103,6 +104,24 @@ export function describeRunList(make: MakeStorage): void {
     expect(await ids({ error: 'REFUSED' })).toEqual([failed.runId]);
     expect(await ids({ error: '100% too' })).toEqual([slow.runId]);
     expect(await ids({ error: '1_0' })).toEqual([]);
+  });
+
+  it('failures that are alike are found by the fingerprint of their group, each attempt of them', async () => {
+    const said = (error: string) => ({ ...FAILED, error });
+    const first = await ran(BASE_MS, said('the answer was 503'), { handler: 'http' });
+    const second = await ran(BASE_MS + 1, said('the answer was 502'), { handler: 'http' });
+    await ran(BASE_MS + 2, said('the answer was no JSON'), { handler: 'http' });
+    await ran(BASE_MS + 3, said('the answer was 503'), { handler: 'mail' });
+    await ran(BASE_MS + 4, {}, { handler: 'http' });
+    await claimed(BASE_MS + 5, { handler: 'http' });
+    const { fingerprint: failure } = errorGroupOf('http', 'the answer was 500');
+    expect(await ids({ failure })).toEqual([second.runId, first.runId]);
+    expect((await walk({ failure, limit: 1 })).map(({ run }) => run.runId)).toEqual([
+      second.runId,
+      first.runId,
+    ]);
+    expect(await ids({ failure, jobId: first.job.jobId })).toEqual([first.runId]);
+    expect(await ids({ failure: 'another' })).toEqual([]);
   });
 
   it('since and until are about when runs were handed out; what failed is also found by when it ended', async () => {

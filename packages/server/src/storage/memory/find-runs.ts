@@ -3,6 +3,7 @@ import { isFinal, type Job } from '@carillon/domain';
 import {
   asksFor,
   compareRunCursors,
+  isOfFailure,
   type ListedRun,
   LOOK_BACK_MS,
   listsNextAttempts,
@@ -118,6 +119,7 @@ const matches = matcher<{ view: RunView; job: Job | undefined }, RunFilter>({
     job !== undefined && Object.entries(labels).every(([name, value]) => job.labels[name] === value),
   workerId: ({ view }, workerId) => view.executorId === workerId,
   error: ({ view }, error) => view.error?.toLowerCase().includes(error.toLowerCase()) === true,
+  failure: ({ view, job }, failure) => isOfFailure(failure, { run: view, job }),
   sinceMs: ({ view }, sinceMs) => {
     if (!isFinal(view.status) || view.createdAtMs >= sinceMs) return true;
     const endedSince = view.status !== 'SUCCESS' && view.modifiedAtMs >= sinceMs;
