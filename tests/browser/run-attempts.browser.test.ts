@@ -106,4 +106,13 @@ describe.skipIf(!hasBrowser())('runs and their attempts', () => {
     expect(await attempts.getByText('the tape is full').count()).toBe(3);
     await shoot('run-attempts');
   });
+
+  test('a job of which a run waits says so in the list of jobs, and what for', async () => {
+    await page.goto('/jobs');
+    const row = page.getByRole('table', { name: 'Jobs' }).locator('[data-id]').filter({ hasText: 'nobody' });
+    await row.getByText('waiting').first().waitFor();
+    await row.getByText('no worker offers the handler "resise-image"').first().waitFor();
+    await shoot('jobs-waiting');
+    await expectAccessibleInBothSchemes(page);
+  });
 });

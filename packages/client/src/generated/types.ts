@@ -203,9 +203,9 @@ export interface Job {
   readonly next_run_time: string | null;
   readonly created_at: string;
   readonly updated_at: string;
-  /** Runs that are due and wait, counted up to 1000. Not in lists. */
+  /** Runs that are due and wait, counted up to 1000. In lists only with include=last_run, and up to 100. */
   readonly waiting_runs?: number | undefined;
-  /** What the first of them waits for; null when none waits. Not in lists. */
+  /** What the first of them waits for; null when none waits. In lists only with include=last_run. */
   readonly waiting_reason?: string | null | undefined;
   /** Its latest attempt, where it was asked for by include=last_run; null when it never had one. */
   readonly last_run?: Run | null | undefined;
@@ -416,9 +416,9 @@ export interface JobChanged {
   readonly next_run_time?: string | null | undefined;
   readonly created_at?: string | undefined;
   readonly updated_at?: string | undefined;
-  /** Runs that are due and wait, counted up to 1000. Not in lists. */
+  /** Runs that are due and wait, counted up to 1000. In lists only with include=last_run, and up to 100. */
   readonly waiting_runs?: number | undefined;
-  /** What the first of them waits for; null when none waits. Not in lists. */
+  /** What the first of them waits for; null when none waits. In lists only with include=last_run. */
   readonly waiting_reason?: string | null | undefined;
   /** Its latest attempt, where it was asked for by include=last_run; null when it never had one. */
   readonly last_run?: Run | null | undefined;
@@ -497,9 +497,9 @@ export interface JobApplied {
   readonly next_run_time: string | null;
   readonly created_at: string;
   readonly updated_at: string;
-  /** Runs that are due and wait, counted up to 1000. Not in lists. */
+  /** Runs that are due and wait, counted up to 1000. In lists only with include=last_run, and up to 100. */
   readonly waiting_runs?: number | undefined;
-  /** What the first of them waits for; null when none waits. Not in lists. */
+  /** What the first of them waits for; null when none waits. In lists only with include=last_run. */
   readonly waiting_reason?: string | null | undefined;
   /** Its latest attempt, where it was asked for by include=last_run; null when it never had one. */
   readonly last_run?: Run | null | undefined;
@@ -837,9 +837,9 @@ export interface ListedJob {
   readonly next_run_time: string | null;
   readonly created_at: string;
   readonly updated_at: string;
-  /** Runs that are due and wait, counted up to 1000. Not in lists. */
+  /** Runs that are due and wait, counted up to 1000. In lists only with include=last_run, and up to 100. */
   readonly waiting_runs?: number | undefined;
-  /** What the first of them waits for; null when none waits. Not in lists. */
+  /** What the first of them waits for; null when none waits. In lists only with include=last_run. */
   readonly waiting_reason?: string | null | undefined;
   /** Its latest attempt, where it was asked for by include=last_run; null when it never had one. */
   readonly last_run?: Run | null | undefined;

@@ -42,7 +42,11 @@ export function GivenUp({ letter, namespace, userId, hasJob = true, naming = fal
             <>
               {naming ? (
                 <>
-                  The <Link to="/runs/$runId" params={{ runId }} children="run" /> is a{' '}
+                  The{' '}
+                  <Link to="/runs/$runId" params={{ runId }}>
+                    run
+                  </Link>{' '}
+                  is a{' '}
                 </>
               ) : (
                 'It is a '

@@ -2,7 +2,16 @@
 import type { JobStatus, RunStatus } from '@carillon/client';
 import classes from './state-badge.module.css';
 
-export type State = RunStatus | JobStatus | 'RETRYING' | 'LATE' | 'ALIVE' | 'DEAD' | 'DRAINING' | 'IDLE';
+export type State =
+  | RunStatus
+  | JobStatus
+  | 'RETRYING'
+  | 'WAITING'
+  | 'LATE'
+  | 'ALIVE'
+  | 'DEAD'
+  | 'DRAINING'
+  | 'IDLE';
 
 type Shape =
   | 'ring'
@@ -34,6 +43,7 @@ const LOOKS: Record<State, readonly [Shape, Tone, string]> = {
   PAUSED: ['bars', 'orange', 'paused'],
   COMPLETED: ['tick', 'green', 'completed'],
   RETRYING: ['arrow', 'orange', 'retrying'],
+  WAITING: ['ring', 'orange', 'waiting'],
   LATE: ['clock', 'orange', 'late'],
   ALIVE: ['dot', 'green', 'alive'],
   DEAD: ['cross', 'red', 'lost'],

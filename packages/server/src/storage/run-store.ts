@@ -172,6 +172,9 @@ export interface JobActivity {
   readonly waitingReason: string | undefined;
 }
 
+/** In a list, of each job. */
+export const WAITING_LISTED_MAX = 100;
+
 /** The new run. */
 export interface Redrive {
   readonly runId: RunId;
@@ -189,6 +192,11 @@ export interface RunStore {
   list(query: RunQuery): Promise<RunList>;
   latestOfJob(jobId: JobId, nowMs: number): Promise<RunView | undefined>;
   activityOfJob(jobId: JobId, nowMs: number): Promise<JobActivity>;
+  /** Of each job that has any: runs that wait, of the first WAITING_LISTED_MAX, and what the earliest of them waits for. */
+  waitingOfJobs(
+    jobIds: readonly JobId[],
+    nowMs: number,
+  ): Promise<ReadonlyMap<JobId, Pick<JobActivity, 'waitingRuns' | 'waitingReason'>>>;
   /** Of each job that has any: the attempt that was handed to a worker or ended last, without its result. */
   lastOfJobs(jobIds: readonly JobId[]): Promise<ReadonlyMap<JobId, RunView>>;
   /** Every attempt of one run, latest first. */

@@ -24,6 +24,7 @@ import type {
   RunStore,
   RunView,
 } from '../run-store.ts';
+import { WAITING_LISTED_MAX } from '../run-store.ts';
 import { pendingRun, type RunRecord } from './due-record.ts';
 import { isVisible, matcher } from './find-jobs.ts';
 import { findRuns } from './find-runs.ts';
@@ -77,6 +78,22 @@ export class MemoryRunStore implements RunStore {
       waitingRuns: Math.min(waiting.filter((record) => isShown(record, nowMs)).length, WAITING_RUNS_MAX),
       waitingReason: first && queuedView(first, nowMs, offeredIn(this.#state)).reason,
     };
+  }
+
+  async waitingOfJobs(jobIds: readonly JobId[], nowMs: number) {
+    const isOffered = offeredIn(this.#state);
+    const found = new Map<JobId, Pick<JobActivity, 'waitingRuns' | 'waitingReason'>>();
+    for (const jobId of jobIds) {
+      const waiting = this.#state.due
+        .ofJob(jobId)
+        .filter((record) => isShown(record, nowMs))
+        .sort((a, b) => (a.runId < b.runId ? -1 : 1))
+        .slice(0, WAITING_LISTED_MAX)
+        .sort((a, b) => a.fireAtMs - b.fireAtMs);
+      const waitingReason = waiting[0] && queuedView(waiting[0], nowMs, isOffered).reason;
+      if (waiting.length > 0) found.set(jobId, { waitingRuns: waiting.length, waitingReason });
+    }
+    return found;
   }
 
   async lastOfJobs(jobIds: readonly JobId[]): Promise<ReadonlyMap<JobId, RunView>> {

@@ -36,6 +36,7 @@ import {
   PENDING_OF_JOB,
   REPEATS_OF_RUN,
   REQUEST_OF_RUN,
+  WAITING_OF_JOBS,
 } from './run.sql.ts';
 import { MOVE_CHECKPOINT } from './run-state.sql.ts';
 import { readAll, readFirst } from './selection.ts';
@@ -89,6 +90,12 @@ export class PostgresRunStore implements RunStore {
 
   async activityOfJob(jobId: JobId, nowMs: number): Promise<JobActivity> {
     return (await readFirst(this.#database, ACTIVITY_OF_JOB, [jobId, nowMs]))!;
+  }
+
+  async waitingOfJobs(jobIds: readonly JobId[], nowMs: number) {
+    if (jobIds.length === 0) return new Map();
+    const rows = await readAll(this.#database, WAITING_OF_JOBS, [plainArray(jobIds), nowMs]);
+    return new Map(rows.map(({ jobId, ...waiting }) => [jobId, waiting]));
   }
 
   async lastOfJobs(jobIds: readonly JobId[]): Promise<ReadonlyMap<JobId, RunView>> {

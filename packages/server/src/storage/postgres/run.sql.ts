@@ -1,5 +1,6 @@
 /** Statements of the run store: what people read. Every one goes through an index of the table it touches. */
 import {
+  type JobId,
   type PendingRun,
   type PendingState,
   type RunProgress,
@@ -18,6 +19,7 @@ import {
   PAUSED,
   type RunView,
   UNOFFERED,
+  WAITING_LISTED_MAX,
   WAITS_UNTIL,
 } from '../run-store.ts';
 import { priorityWord, triggerWord } from './codes.ts';
@@ -146,6 +148,22 @@ const ACTIVITY = columns<JobActivity>({
 
 /** $1 job, $2 now. */
 export const ACTIVITY_OF_JOB = read('activity_of_job', ACTIVITY)`SELECT ${ACTIVITY.sql}`;
+
+interface WaitingOfJob extends Pick<JobActivity, 'waitingRuns' | 'waitingReason'> {
+  readonly jobId: JobId;
+}
+const WAITING_OF_JOB = columns<WaitingOfJob>({
+  jobId: 'q.job_id',
+  waitingRuns: 'w.runs',
+  waitingReason: 'w.reason',
+});
+
+/** $1 jobs, $2 now. */
+export const WAITING_OF_JOBS = read('waiting_of_jobs', WAITING_OF_JOB)`
+  SELECT ${WAITING_OF_JOB.sql} FROM unnest($1::uuid[]) AS q(job_id) CROSS JOIN LATERAL (
+    SELECT count(*)::int, (array_agg(${WAITS_FOR} ORDER BY d.fire_at, d.run_id))[1]
+    FROM (SELECT * FROM due d WHERE d.job_id = q.job_id AND ${IS_SHOWN} ORDER BY d.run_id LIMIT ${WAITING_LISTED_MAX}) d
+  ) AS w(runs, reason) WHERE w.runs > 0`;
 
 /** $1 jobs. Living attempts, and of each job the one that ended last; without results, which may be large. */
 export const LAST_OF_JOBS = read('last_of_jobs', RUN)`
