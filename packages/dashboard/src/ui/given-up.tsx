@@ -22,9 +22,12 @@ export interface GivenUpProps {
   readonly hasJob?: boolean;
   /** Names the run, where the page is not about it. */
   readonly naming?: boolean;
+  /** Who redrove it, where that is known. */
+  readonly redrivenBy?: string | null | undefined;
 }
 
-export function GivenUp({ letter, namespace, userId, hasJob = true, naming = false }: GivenUpProps) {
+export function GivenUp(props: GivenUpProps) {
+  const { letter, namespace, userId, hasJob = true, naming = false, redrivenBy } = props;
   const navigate = useNavigate();
   const edit = usePermission('jobs.update', { namespace, userId });
   const { attempts, job_id: jobId, run_id: runId, redriven_run_id: redriven, resolved_by: resolved } = letter;
@@ -62,7 +65,7 @@ export function GivenUp({ letter, namespace, userId, hasJob = true, naming = fal
               <Link to="/runs/$runId" params={{ runId: next }} className="mono">
                 {next}
               </Link>
-              .
+              {redriven !== null && redrivenBy ? ` by ${redrivenBy}` : ''}.
             </>
           )}
         </Text>

@@ -14,6 +14,8 @@ export function Repeats({ run }: { run: RunWithAttempts }) {
     trigger,
     dead_letter: letter,
   } = run;
+  // The run that a dead letter was redriven as is told where it is said that it was given up.
+  const shown = repeats.filter(({ run_id: runId }) => runId !== letter?.redriven_run_id);
   return (
     <>
       {origin !== null && (
@@ -22,9 +24,9 @@ export function Repeats({ run }: { run: RunWithAttempts }) {
           {by(who)} from run <RunLink runId={origin} />.
         </Text>
       )}
-      {repeats.map(({ run_id: runId, requested_by: name, requested_at: at }) => (
+      {shown.map(({ run_id: runId, requested_by: name, requested_at: at }) => (
         <Text size="sm" component="div" className="prose" key={runId}>
-          {letter?.redriven_run_id === runId ? 'Redriven' : 'Run again'} as <RunLink runId={runId} />
+          Run again as <RunLink runId={runId} />
           {by(name)} <Instant at={at} />.
         </Text>
       ))}

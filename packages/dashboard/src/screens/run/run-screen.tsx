@@ -7,8 +7,8 @@ import { useCallback } from 'react';
 import { BASE_URL, carillon } from '../../api/carillon.ts';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { useFilters } from '../../ui/filters.tsx';
-import { Instant, Took } from '../../ui/instant.tsx';
 import { GivenUp } from '../../ui/given-up.tsx';
+import { Instant, Took } from '../../ui/instant.tsx';
 import { JsonText } from '../../ui/json-text.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { bytes } from '../../ui/time.ts';
@@ -77,6 +77,7 @@ export function RunScreen() {
           {found.dead_letter !== null && (
             <GivenUp
               letter={found.dead_letter}
+              redrivenBy={redrivenBy(found)}
               {...{ namespace, userId: job.data?.user_id, hasJob: job.data !== undefined }}
             />
           )}
@@ -161,6 +162,13 @@ function Story({ run }: { run: RunWithAttempts }) {
       )}
     </>
   );
+}
+
+function redrivenBy({
+  dead_letter: letter,
+  repeated_as: repeats,
+}: RunWithAttempts): string | null | undefined {
+  return repeats.find(({ run_id: runId }) => runId === letter?.redriven_run_id)?.requested_by;
 }
 
 function cancelledWords({ status, started_at: started, cancelled_by: by }: RunWithAttempts): string {
