@@ -78,6 +78,7 @@ const STORAGE_FILES = [
   'secret-store.ts',
   'signing-key-store.ts',
   'handler-store.ts',
+  'own-settings-store.ts',
   'stats-store.ts',
   'run-tally.ts',
   'run-digest.ts',

@@ -20,9 +20,9 @@ const ONLY_LONG =
 const POSTGRES = './tests/support/global-setup.ts';
 
 /** A limit only ends a hang: a test that is right on a fast machine is right on a slow one (hazard 50). */
-const LIMITS = { testTimeout: 120_000, hookTimeout: 120_000 };
+const LIMITS = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 60_000 } } };
 /** For whole servers, many requests or many seeds in one test. */
-const LONG_LIMITS = { testTimeout: 600_000, hookTimeout: 600_000 };
+const LONG_LIMITS = { ...LIMITS, testTimeout: 600_000, hookTimeout: 600_000 };
 
 export default defineConfig({
   test: {

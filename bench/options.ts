@@ -36,8 +36,8 @@ Options
   --slots N         latency, latency-http, remote, scale: runs at the same time (default ${ENGINE_DEFAULTS.slots}, the server's own)
   --tenants KIND    fairness: what tenants are, of: ${tenantKinds.join(', ')} (default users)
   --waiting N       fairness: runs of one tenant that wait while another submits (default 1000000)
-  --scale N         scale: jobs of the large store (default 10000000)
-  --history N       scale: rows of history in the large store (default as many as jobs)
+  --scale N         scale: jobs of the large store (default 10000000); page: at most 1000000 of them
+  --history N       scale, page: rows of history in the large store (default as many as jobs)
   --quick           small sizes, to see whether the bench works; writes no results unless told where
   --results FOLDER  where to write results (default bench/results)
   --help            this text

@@ -6,6 +6,7 @@ import { fairness } from './workloads/fairness.ts';
 import { idle } from './workloads/idle.ts';
 import { latency } from './workloads/latency.ts';
 import { latencyHttp } from './workloads/latency-http.ts';
+import { page } from './workloads/page.ts';
 import { remote } from './workloads/remote.ts';
 import { restart } from './workloads/restart.ts';
 import { results } from './workloads/results.ts';
@@ -61,5 +62,6 @@ export const carillonWorkloads: readonly CarillonWorkload[] = [
   script,
   restart,
   scale,
+  page,
   idle,
 ];

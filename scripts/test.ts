@@ -1,13 +1,15 @@
 /**
- * What `npm test`, `npm run test:long` and `npm run check` run: format, lint and types; then two lanes of stages side by side, one that
- * computes and one that mostly waits for processes. One line per stage with the time it took, the output only of what failed, and at
- * the end the sum over all tests. Any failure fails the run; where CI=true, so does any skipped test.
+ * What `npm test`, `npm run test:long` and `npm run check` run: format, lint and types, and the projects of tests. As many stages run side
+ * by side as there are cores and one more, for most of them wait for processes much of their time. One line per stage with the time it
+ * took, the output only of what failed, and at the end the sum over all tests. Any failure fails the run; where CI=true, so does any
+ * skipped test.
  */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stopWithParent } from '../packages/server/src/parent-watch.ts';
+import { makeScratchFolder } from './test/make-scratch-folder.ts';
 
 type Stage = { readonly name: string; readonly command: readonly string[]; readonly counts: boolean };
 type Tally = { readonly passed: number; readonly failed: number; readonly skipped: readonly string[] };
@@ -33,17 +35,19 @@ const CHECKS: readonly Stage[] = [
   },
 ];
 const PLAIN_NOTICE_MS = 20_000;
-const COMPUTING = ['unit', 'architecture', 'fuzz', 'db', 'simulation'];
-const WAITING = ['faults', 'cli', 'rpc', 'browser'];
-const MODES: Record<string, readonly (readonly string[])[]> = {
-  check: [['unit', 'architecture']],
-  test: [COMPUTING, WAITING],
-  'test:long': [COMPUTING, WAITING],
+const CLEARED_LINE = '\r\x1b[K';
+/** The longest first: what is left at the end is short, and no core waits for one long stage. */
+const ALL = ['db', 'cli', 'faults', 'rpc', 'unit', 'browser', 'simulation', 'fuzz', 'architecture'];
+const MODES: Record<string, readonly string[]> = {
+  check: ['unit', 'architecture'],
+  test: ALL,
+  'test:long': ALL,
 };
+const STAGES_AT_ONCE = availableParallelism() + 1;
 
 const [mode = 'test', ...filters] = process.argv.slice(2);
-const lanes = MODES[mode];
-if (lanes === undefined) throw new Error(`unknown mode ${mode}: one of ${Object.keys(MODES).join(', ')}`);
+const projects = MODES[mode];
+if (projects === undefined) throw new Error(`unknown mode ${mode}: one of ${Object.keys(MODES).join(', ')}`);
 // Suites with a size to choose (seeds, minutes of faults) read it from here.
 if (mode === 'test:long') process.env.CARILLON_TEST_LONG = 'true';
 
@@ -61,11 +65,17 @@ stopWithParent(interrupt);
 process.exitCode = await main();
 
 async function main(): Promise<number> {
+  const scratch = await makeScratchFolder();
+  // Only for databases: scripts see a /dev/shm of their own, and could not find their folders there.
+  if (scratch) process.env.CARILLON_TEST_DATABASES = scratch.path;
   const reports = await mkdtemp(join(tmpdir(), 'carillon-test-reports-'));
   const failures: string[] = [];
   const total = { passed: 0, failed: 0, skipped: [] as string[] };
-  const runAll = async (stages: readonly Stage[]): Promise<void> => {
-    for (const stage of stages) {
+  // Told which files to run, one wants to see those and nothing else.
+  const checks = filters.length === 0 ? CHECKS : [];
+  const waiting = [...checks, ...(projects ?? []).map((name) => testsOf(name, reports))];
+  const runNext = async (): Promise<void> => {
+    for (let stage = waiting.shift(); stage; stage = waiting.shift()) {
       const { ok, tally } = await runStage(stage, reports);
       if (interrupted) return;
       if (!ok) failures.push(stage.name);
@@ -74,13 +84,14 @@ async function main(): Promise<number> {
       total.skipped.push(...tally.skipped);
     }
   };
+  const stopNotices = announce();
   try {
-    // Told which files to run, one wants to see those and nothing else.
-    if (filters.length === 0) await runAll(CHECKS);
-    await Promise.all((lanes ?? []).map((names) => runAll(names.map((name) => testsOf(name, reports)))));
+    await Promise.all(Array.from({ length: STAGES_AT_ONCE }, runNext));
     if (interrupted) return 130;
   } finally {
+    stopNotices();
     await rm(reports, { recursive: true, force: true });
+    await scratch?.remove();
   }
   for (const name of total.skipped) console.log(`skipped: ${name}`);
   if (process.env.CI === 'true' && total.skipped.length > 0)
@@ -108,9 +119,10 @@ function testsOf(name: string, reports: string): Stage {
 async function runStage(stage: Stage, reports: string): Promise<{ ok: boolean; tally: Tally }> {
   const startedAt = performance.now();
   const seconds = (): string => `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
-  const stopNotices = announce(stage.name, seconds);
+  running.set(stage.name, seconds);
   const { code, output } = await run(stage.command);
-  stopNotices();
+  running.delete(stage.name);
+  if (process.stdout.isTTY) process.stdout.write(CLEARED_LINE);
 
   const tally = stage.counts ? await readTally(join(reports, `${stage.name}.json`)) : undefined;
   // A run that ended without its report did not finish, whatever its exit code says.
@@ -121,20 +133,16 @@ async function runStage(stage: Stage, reports: string): Promise<{ ok: boolean; t
   return { ok, tally: tally ?? { passed: 0, failed: ok ? 0 : 1, skipped: [] } };
 }
 
-function announce(name: string, seconds: () => string): () => void {
+/** All that runs, in one line: on a terminal always the same one. The answered function ends it. */
+function announce(): () => void {
   const onTerminal = process.stdout.isTTY === true;
-  running.set(name, seconds);
-  const show = () => {
-    if (!onTerminal) return console.log(`… ${name} ${seconds()}`);
-    const all = Array.from(running, ([each, time]) => `${each} ${time()}`);
-    process.stdout.write(`\r\x1b[K… ${all.join(', ')}`);
+  const show = (): void => {
+    if (running.size === 0) return;
+    const all = Array.from(running, ([name, time]) => `${name} ${time()}`).join(', ');
+    process.stdout.write(onTerminal ? `${CLEARED_LINE}… ${all}` : `… ${all}\n`);
   };
   const timer = setInterval(show, onTerminal ? 200 : PLAIN_NOTICE_MS);
-  return () => {
-    clearInterval(timer);
-    running.delete(name);
-    if (onTerminal) process.stdout.write('\r\x1b[K');
-  };
+  return () => clearInterval(timer);
 }
 
 function run([program = '', ...args]: readonly string[]): Promise<{ code: number; output: string }> {

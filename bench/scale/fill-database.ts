@@ -103,7 +103,7 @@ async function insertHistoryOf(
   ]);
 }
 
-async function makePastPartitions(databaseUrl: string): Promise<void> {
+export async function makePastPartitions(databaseUrl: string): Promise<void> {
   const storage = openPostgresStorage({
     url: databaseUrl,
     connectionsMax: 1,

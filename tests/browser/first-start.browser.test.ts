@@ -44,11 +44,13 @@ describe.skipIf(!hasBrowser())('a server that was started for the first time', (
     await expectAccessibleInBothSchemes(page);
 
     await page.getByRole('button', { name: 'Make an account' }).click();
-    await page.getByLabel('Name', { exact: false }).first().fill('ada');
-    await page.getByLabel('First password').and(page.locator('input')).fill(PASSWORD);
+    await page.getByRole('textbox', { name: 'User name' }).fill('ada');
+    await page.getByRole('dialog').locator('input[type=password]').fill(PASSWORD);
     await expectAccessibleInBothSchemes(page);
     await page.getByRole('button', { name: 'Create the account' }).click();
-    await page.getByText('ada can sign in now.').waitFor();
+    await page.getByText('You are signed in as ada now.').waitFor();
+    await page.getByRole('button', { name: 'ada', exact: true }).waitFor();
+    expect(await page.getByRole('button', { name: 'Make an account' }).count()).toBe(0);
 
     await stage.admin.jobs.create({
       name: 'hello',

@@ -45,7 +45,7 @@ describe.skipIf(!hasBrowser())('jobs, on the page', () => {
     await dialog.getByText('and 2 more').waitFor();
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Pause 12' }).click();
-    await page.getByText('12 paused.').waitFor();
+    await page.getByText('12 paused.', { exact: true }).waitFor();
     expect((await stage.admin.jobs.list({ status: 'PAUSED', text: 'many' }).toArray()).length).toBe(12);
     await page.getByRole('button', { name: 'Undo' }).click();
     await expect
@@ -67,7 +67,7 @@ describe.skipIf(!hasBrowser())('jobs, on the page', () => {
     expect(await confirm.isDisabled()).toBe(true);
     await dialog.getByLabel('Type 101 to confirm').fill('101');
     await confirm.click();
-    await page.getByText('101 cancelled.').waitFor();
+    await page.getByText('101 cancelled.', { exact: true }).waitFor();
     expect((await stage.admin.jobs.list({ status: 'CANCELLED', text: 'herd' }).toArray()).length).toBe(101);
   });
 
@@ -81,6 +81,7 @@ describe.skipIf(!hasBrowser())('jobs, on the page', () => {
     await page.getByText('Every day at 02:30 (Europe/Paris)').waitFor();
     await page.getByText(/clock goes forward/).waitFor();
     await page.getByText(/clock goes back/).waitFor();
+    await page.getByRole('table', { name: 'Fires around the next clock change' }).waitFor();
     await expectAccessible(page);
     await page.getByText('JSON', { exact: true }).click();
     await page.getByLabel('The job as JSON').getByText('30 2 * * *').waitFor();
@@ -94,6 +95,32 @@ describe.skipIf(!hasBrowser())('jobs, on the page', () => {
       ...{ cron_expression: '30 2 * * *', time_zone: 'Europe/Paris', handler: 'http' },
       payload: { url: 'https://example.org/report' },
     });
+  });
+
+  test('the month of the next clock change is marked, also for fires at another hour', async () => {
+    const id = await make('at three', {
+      schedule_time: undefined,
+      cron_expression: '0 3 * * *',
+      time_zone: 'Europe/Paris',
+    });
+    const page = await stage.signedIn('ada', ADMIN, `/jobs/${id}?tab=calendar&month=2031-03`);
+    await page.getByRole('cell', { name: /30.*clocks change.*03:00/ }).waitFor();
+    await page.getByText('from +01:00 to +02:00: by UTC, fires after it are earlier.').waitFor();
+    await expectAccessible(page);
+    await page.goto(`/jobs/${id}?tab=calendar&month=2031-05`);
+    await page.getByRole('button', { name: 'Show that month' }).click();
+    await page.getByText('clocks change').waitFor();
+  });
+
+  test('all handlers can be chosen, and all that is missing is told at once', async () => {
+    const page = await stage.signedIn('ada', ADMIN, '/jobs/new');
+    await page.getByRole('button', { name: 'Create job' }).click();
+    await page.getByText('Give the job a name.').waitFor();
+    await page.getByText('Give the address that it calls.').waitFor();
+    await page.locator('[data-field="handler"]').click();
+    await page.getByRole('option', { name: /^http/ }).waitFor();
+    await page.getByRole('option', { name: /^script/ }).click();
+    await page.getByLabel('Interpreter', { exact: false }).first().waitFor();
   });
 
   test('what the server refuses is told at its field, and a draft survives a reload and a new sign-in', async () => {

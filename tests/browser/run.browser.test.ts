@@ -1,3 +1,6 @@
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import {
@@ -10,14 +13,22 @@ import {
 } from './stage.ts';
 
 const WAIT = { withinMs: 60_000 };
+/** A script waits for a file. */
+const UNTIL_TOLD = 'until [ -e "$1" ]; do sleep 0.1; done';
+/** A limit only ends a hang: 100 MB take a while. */
+const LONG_MS = 500_000;
 const MARKUP = '<img src=x onerror=alert(1)>';
-/** A run may write 10 MiB. */
-const LONG_LOG = `head -c 11000000 /dev/zero | tr '\\0' x | fold -w 99; echo`;
 
 describe.skipIf(!hasBrowser())('a run', () => {
   let stage: PageStage;
   let page: Page;
+  let folder: string;
+  let goOn: string;
   beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'carillon-log-'));
+    // Scripts may run as another user.
+    await chmod(folder, 0o755);
+    goOn = join(folder, 'go-on');
     stage = await PageStage.open({
       handlers: {
         ok: ({ log }) => log.info('all is well'),
@@ -32,7 +43,10 @@ describe.skipIf(!hasBrowser())('a run', () => {
     page = await stage.signedIn('ada', [{ namespace: '*', role: 'admin' }], '/');
   });
   afterEach(() => stage.expectNothingWrong());
-  afterAll(() => stage.close());
+  afterAll(async () => {
+    await stage.close();
+    await rm(folder, { recursive: true, force: true });
+  });
 
   /** The newest run of the job, once it has come so far. */
   const runOf = (jobId: string, status: string) =>
@@ -105,16 +119,35 @@ describe.skipIf(!hasBrowser())('a run', () => {
     expect(await page.locator('img').count()).toBe(0);
   });
 
-  test('that writes as much as it may is opened at its end, and text is found in it', async () => {
-    const script = `echo begin; ${LONG_LOG}`;
+  test('that writes 100 MB is followed, opened at its end, searched, and saved as a file', async () => {
+    // Ten MiB of it are kept: the first eight and the last two.
+    const script = `echo begin; head -c 100000000 /dev/zero | tr '\\0' x | fold -w 99; echo; echo written; ${UNTIL_TOLD}; echo done`;
     const run = await make(
-      { name: 'talks', handler: 'script', payload: { interpreter: 'bash', script } },
-      'SUCCESS',
+      { name: 'talks', handler: 'script', payload: { interpreter: 'bash', script, args: [goOn] } },
+      'RUNNING',
     );
     await page.goto(`/runs/${run.run_id}`);
-    await page.getByText('complete', { exact: true }).waitFor();
     const log = page.getByRole('log');
+    // The end, while it still runs: it follows what is written.
+    await log.getByText('written', { exact: true }).waitFor({ timeout: LONG_MS });
+    await page.getByText('following', { exact: true }).waitFor();
+    await writeFile(goOn, '');
+    await log.getByText('done', { exact: true }).waitFor();
+    await page.getByText('complete', { exact: true }).waitFor();
+    // A page that reads more slowly than the run writes is sent away, and goes on where it was.
+    stage.forgiveFailedAnswers();
     expect(await log.evaluate((at) => at.scrollHeight - at.scrollTop - at.clientHeight)).toBeLessThan(60);
+
+    const download = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Download' }).click();
+    const file = await download;
+    expect(file.suggestedFilename()).toBe(`run-${run.run_id}.log`);
+    const saved = await readFile(await file.path(), 'utf8');
+    expect(saved).toMatch(/^# attempt 1, .*\n.*begin\n/);
+    expect(saved).toMatch(/written\n.*done\n/);
+    expect(saved.length).toBeGreaterThan(9_000_000);
+    await page.reload();
+    await page.getByText('complete', { exact: true }).waitFor();
     await log.evaluate((element) => element.scrollTo({ top: 0 }));
     await log.getByText('begin', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'To the end' }).click();

@@ -108,9 +108,9 @@ describe.skipIf(!hasBrowser())('the list of runs', () => {
     const at = page.locator('[data-id][data-at]');
     expect(await at.getAttribute('aria-rowindex')).toBe('3');
     await page.keyboard.press('x');
-    await page.getByText('1 ticked').waitFor();
+    await page.getByText('1 selected').waitFor();
     await page.keyboard.press('x');
-    await page.getByText('1 ticked').waitFor({ state: 'detached' });
+    await page.getByText('1 selected').waitFor({ state: 'detached' });
     await page.keyboard.press('/');
     await page.keyboard.type('no such error');
     await page.getByRole('heading', { name: 'No run matches' }).waitFor();
@@ -126,13 +126,12 @@ describe.skipIf(!hasBrowser())('the list of runs', () => {
     await openRuns('?status=FAILED');
     for (const index of [2, 3, 4])
       await page.locator(`[data-id][aria-rowindex="${index}"]`).getByRole('checkbox').check();
-    await page.getByRole('button', { name: 'Run again …' }).click();
+    await page.getByRole('button', { name: 'Run again', exact: true }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText('3 of 3 can be.').waitFor();
+    await dialog.getByRole('heading', { name: 'Run again 3 runs' }).waitFor();
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Run again 3' }).click();
-    await dialog.getByText('3 of 3 run again.').waitFor();
-    await dialog.getByText('Close', { exact: true }).click();
+    await page.getByText('3 run again.', { exact: true }).waitFor();
     await ended(before + 3, 'FAILED');
 
     const { job_id: jobId } = await stage.admin.jobs.create({ name: 'endless', handler: 'hold' });
@@ -143,12 +142,11 @@ describe.skipIf(!hasBrowser())('the list of runs', () => {
       .getByRole('checkbox')
       .check();
     await page.getByRole('row', { name: /tape/ }).first().getByRole('checkbox').check();
-    await page.getByRole('button', { name: 'Cancel …' }).click();
-    await dialog.getByText('1 of 2 can be.').waitFor();
-    await dialog.getByText('Left as they are').waitFor();
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    await dialog.getByRole('heading', { name: 'Cancel 1 run', exact: true }).waitFor();
+    await dialog.getByText('1 have ended already').waitFor();
     await dialog.getByRole('button', { name: 'Cancel 1' }).click();
-    await dialog.getByText('1 of 2 cancelled').waitFor();
-    await dialog.getByText('Close', { exact: true }).click();
+    await page.getByText('1 cancelled or asked to stop.', { exact: true }).waitFor();
     await eventually(async () => {
       const [run] = (await stage.admin.jobs.runs(jobId).toArray()) as ListedRun[];
       expect(run?.status).toBe('CANCELLED');
@@ -181,7 +179,7 @@ describe.skipIf(!hasBrowser())('the list of runs', () => {
   test('shows viewers their namespace alone, and which role they lack', async () => {
     const viewer = await stage.signedIn('vic', [{ namespace: 'default', role: 'viewer' }], '/runs');
     await viewer.locator('[data-id]').first().getByRole('checkbox').check();
-    const cancel = viewer.getByRole('button', { name: 'Cancel …' });
+    const cancel = viewer.getByRole('button', { name: 'Cancel', exact: true });
     expect(await cancel.getAttribute('aria-disabled')).toBe('true');
     await cancel.hover();
     await viewer.getByRole('tooltip').getByText('Needs the role operator').waitFor();

@@ -41,7 +41,7 @@ describe.skipIf(!hasBrowser())('settings', () => {
 
   test('invite a colleague who may only look', async () => {
     await open('users', 'Invite');
-    await dialog().getByRole('textbox', { name: 'Name' }).fill('vic');
+    await dialog().getByRole('textbox', { name: 'User name' }).fill('vic');
     await dialog().getByLabel('First password').and(page.locator('input')).fill(PASSWORD);
     await dialog().getByLabel('Your password').and(page.locator('input')).fill('not mine');
     await dialog().getByRole('button', { name: 'Create the account' }).click();
@@ -49,8 +49,24 @@ describe.skipIf(!hasBrowser())('settings', () => {
     await expectAccessibleInBothSchemes(page);
     await dialog().getByLabel('Your password').and(page.locator('input')).fill(PASSWORD);
     await page.keyboard.press('Enter');
-    await page.getByText('vic can sign in now.').waitFor();
+    await page.getByText('vic can sign in now').waitFor();
     await page.getByRole('row', { name: /vic.*viewer@default/ }).waitFor();
+  });
+
+  test('set a new password for a colleague who forgot theirs', async () => {
+    await page.goto('/settings/users');
+    await page.getByRole('row', { name: /vic/ }).getByRole('button', { name: 'Password' }).click();
+    await dialog().getByText('At least 12 characters.').waitFor();
+    await expectAccessibleInBothSchemes(page);
+    await dialog().getByLabel('New password').and(page.locator('input')).fill('another horse battery');
+    await dialog().getByLabel('Your password').and(page.locator('input')).fill(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByText('vic can sign in with the new password.').waitFor();
+    const { page: theirs, context } = await stage.visitor();
+    await theirs.goto('/');
+    await signIn(theirs, 'vic', 'another horse battery');
+    await theirs.getByRole('button', { name: 'vic' }).waitFor();
+    await context.close();
   });
 
   test('make a namespace, a secret that is not shown, and a key that is shown once', async () => {
@@ -108,8 +124,11 @@ describe.skipIf(!hasBrowser())('settings', () => {
   test('show viewers their own account, and nothing of others', async () => {
     const { page: viewer, context } = await stage.visitor();
     await viewer.goto('/settings/users');
-    await signIn(viewer, 'vic');
-    await viewer.getByRole('heading', { name: 'There is no such page' }).waitFor();
+    await signIn(viewer, 'vic', 'another horse battery');
+    await viewer.getByRole('heading', { name: 'This page is not for you' }).waitFor();
+    await viewer.getByText('Needs the role admin in all namespaces.').waitFor();
+    await viewer.goto('/jobs/new');
+    await viewer.getByText('Needs the role editor.').waitFor();
     await viewer.goto('/settings/me');
     await viewer.getByText('viewer@default').first().waitFor();
     expect(await viewer.getByRole('tab', { name: 'Audit log' }).count()).toBe(0);

@@ -43,6 +43,37 @@ describe.skipIf(!hasBrowser())('around every screen', () => {
     await dialog.waitFor({ state: 'detached' });
   });
 
+  test('Ctrl K does what the screen offers, and leads to every part of the settings', async () => {
+    const { job_id: jobId } = await stage.admin.jobs.create({
+      ...{ name: 'weekly report', handler: 'ok', cron_expression: '0 9 * * 1' },
+    });
+    await page.goto(`/jobs/${jobId}`);
+    await page.getByRole('heading', { name: 'weekly report' }).waitFor();
+    const choose = async (typed: string, name: string) => {
+      await page.keyboard.press('Control+k');
+      const dialog = page.getByRole('dialog', { name: 'Find anything' });
+      await dialog.getByRole('combobox').fill(typed);
+      await dialog.getByRole('option', { name }).click();
+      await dialog.waitFor({ state: 'detached' });
+    };
+    await choose('pause', 'Pause action · here');
+    await page.getByText('weekly report is paused.').waitFor();
+    await choose('secr', 'Secrets');
+    await page.waitForURL('**/settings/secrets');
+    await choose('dark', 'Dark colours');
+    await page.locator('html[data-mantine-color-scheme="dark"]').waitFor({ state: 'attached' });
+    await choose('system', 'Colours of the system');
+  });
+
+  test('the first Tab leads past the navigation, and into a screen that was opened', async () => {
+    await page.goto('/jobs');
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    const skip = page.getByRole('button', { name: 'Skip to the content' });
+    await skip.focus();
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate<string>('document.activeElement.id')).toBe('main');
+  });
+
   test('every screen is reached by keys alone, and ? lists them', async () => {
     for (const [key, path] of [
       ['o', '/'],

@@ -41,6 +41,10 @@ async function undoLast(): Promise<void> {
   await migrate(postgres.url);
   expect((await readMigrations()).at(-1)?.name).toBe('0049_know_origins_of_runs.sql');
   await postgres.query('ALTER TABLE run_requests DROP COLUMN origin_run_id, DROP COLUMN requested_by');
+  await postgres.query('DROP TABLE user_views, user_preferences');
+  await postgres.query('DROP TABLE fingerprint_key');
+  await postgres.query('DROP TABLE admin_keys');
+  await postgres.query('ALTER TABLE sessions DROP COLUMN admin_key');
   await postgres.query('ALTER TABLE leases DROP COLUMN times_out_at, DROP COLUMN timeouts');
   await postgres.query('DROP INDEX jobs_name');
   await postgres.query('ALTER TABLE users DROP COLUMN issuer, DROP COLUMN subject');

@@ -15,6 +15,7 @@ const PORTS: Readonly<Record<PortName, true>> = {
   housekeeping: true,
   audit: true,
   accounts: true,
+  ownSettings: true,
   signingKeys: true,
   secrets: true,
   handlers: true,

@@ -23,6 +23,8 @@ import {
 } from './postgres.ts';
 
 const PREFIX = 'carillon-test-postgres-';
+/** In memory, where `npm test` found room there. */
+const PARENT = process.env.CARILLON_TEST_DATABASES ?? tmpdir();
 const VERSIONS: readonly PostgresVersion[] = [15, 18];
 
 // What these servers hold is worth nothing after the run: not waiting for the disk makes the tests several times faster.
@@ -30,7 +32,7 @@ const SETTINGS = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'o
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await removeLeftovers();
-  const folder = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
+  const folder = await mkdtemp(join(PARENT, `${PREFIX}${process.pid}-`));
   const running: EmbeddedPostgres[] = [];
   const teardown = async (): Promise<void> => {
     await Promise.all(running.map((server) => server.stop()));

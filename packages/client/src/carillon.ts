@@ -4,7 +4,16 @@
  */
 
 import type { JobStatusReport, LiveUpdate } from './generated/types.ts';
-import { Audit, Keys, Namespaces, Secrets, Session, Sessions, Users } from './resources/accounts.ts';
+import {
+  Audit,
+  Keys,
+  Namespaces,
+  OwnSettings,
+  Secrets,
+  Session,
+  Sessions,
+  Users,
+} from './resources/accounts.ts';
 import { Events } from './resources/events.ts';
 import { Jobs, Schedules } from './resources/jobs.ts';
 import { Live, type LiveOptions } from './resources/live.ts';
@@ -48,6 +57,8 @@ export class Carillon {
   readonly namespaces: Namespaces;
   readonly secrets: Secrets;
   readonly audit: Audit;
+  /** Views and preferences of whoever is signed in. */
+  readonly me: OwnSettings;
   readonly session: Session;
   readonly sessions: Sessions;
   readonly #transport: Transport;
@@ -77,6 +88,7 @@ export class Carillon {
     this.namespaces = new Namespaces(transport);
     this.secrets = new Secrets(transport);
     this.audit = new Audit(transport);
+    this.me = new OwnSettings(transport);
     this.session = new Session(transport);
     this.sessions = new Sessions(transport);
   }

@@ -11,6 +11,7 @@ export * from './rest/job-query.ts';
 export * from './rest/jobs.ts';
 export * from './rest/keys.ts';
 export * from './rest/live.ts';
+export * from './rest/own-settings.ts';
 export * from './rest/problem.ts';
 export * from './rest/run-details.ts';
 export * from './rest/run-logs.ts';

@@ -2,7 +2,7 @@
 import '@fontsource-variable/inter/wght.css';
 import '@mantine/core/styles.css';
 import './ui/global.css';
-import { createTheme, Drawer, MantineProvider, Modal } from '@mantine/core';
+import { createTheme, Drawer, type MantineColorsTuple, MantineProvider, Modal } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
@@ -21,6 +21,13 @@ const theme = createTheme({
   components: {
     Modal: Modal.extend({ defaultProps: dialog }),
     Drawer: Drawer.extend({ defaultProps: dialog }),
+  },
+  // The greys of the dark page lean to blue, as its ground does.
+  colors: {
+    dark: [
+      ...['#d3d8de', '#b4bcc6', '#8b95a1', '#646e7a', '#3a424c'],
+      ...['#2a3038', '#20252b', '#191d22', '#14181c', '#101317'],
+    ] as unknown as MantineColorsTuple,
   },
   fontFamily: '"Inter Variable", system-ui, sans-serif',
   fontFamilyMonospace: 'ui-monospace, "SFMono-Regular", Menlo, Consolas, "Liberation Mono", monospace',

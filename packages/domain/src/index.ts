@@ -2,6 +2,7 @@ export * from './access/account.ts';
 export * from './access/caller.ts';
 export * from './access/grants.ts';
 export * from './access/group-grants.ts';
+export * from './access/own-settings.ts';
 export * from './access/permissions.ts';
 export * from './access/redact.ts';
 export * from './access/secret.ts';

@@ -48,6 +48,23 @@ test('longer work goes on with the next turn, a slice each', async () => {
   expect(done).toHaveLength(5);
 });
 
+test('items are done in order, as many with each turn as fit into a slice', async () => {
+  const { slices, tick, settle, turn } = world();
+  const seen: string[] = [];
+  const all = slices.runAll(['a', 'b', 'c', 'd', 'e'], (item, index) => {
+    tick(1);
+    seen.push(item);
+    return `${item}${index}`;
+  });
+  await settle();
+  expect(seen.join('')).toBe('ab');
+  await turn();
+  expect(seen.join('')).toBe('abcd');
+  await turn();
+  expect(await all).toEqual(['a0', 'b1', 'c2', 'd3', 'e4']);
+  expect(await slices.runAll([], () => 1)).toEqual([]);
+});
+
 test('many that come together share the slices, one slice per turn, and each gets on', async () => {
   const { done, work, settle, turn } = world();
   const all = Promise.all(['a', 'b', 'c'].map((name) => work(name, 4)));

@@ -39,6 +39,23 @@ export class TimeSlices {
     }
   }
 
+  /** Does a part for each item, in order. Without a promise for each: most take microseconds. */
+  async runAll<Item, Done>(
+    items: readonly Item[],
+    part: (item: Item, index: number) => Done,
+  ): Promise<Done[]> {
+    const done: Done[] = [];
+    while (done.length < items.length) await this.run(() => this.#fill(done, items, part));
+    return done;
+  }
+
+  /** Until the slice is used up, and at least one. */
+  #fill<Item, Done>(done: Done[], items: readonly Item[], part: (item: Item, index: number) => Done): void {
+    const endsAt = this.#clock.monotonic() + SLICE_MS - this.#usedMs;
+    do done.push(part(items[done.length]!, done.length));
+    while (done.length < items.length && this.#clock.monotonic() < endsAt);
+  }
+
   #turn(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);

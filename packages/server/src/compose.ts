@@ -12,6 +12,7 @@ import {
   WorkerRuntime,
 } from '@carillon/worker';
 import { Accounts, type SessionTimes } from './accounts/accounts.ts';
+import { adminKeyDigest } from './accounts/admin-key.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import { StorageBacklog } from './backlog/storage-backlog.ts';
 import { OutcomeRecorder } from './completion/outcome-recorder.ts';
@@ -111,6 +112,8 @@ export interface EngineOptions {
   /** Shared by all servers. Left out: this process counts alone. */
   readonly counters?: Counters;
   readonly sessionTimes?: SessionTimes;
+  /** The key in the folder of this server; only a digest of it is kept. Left out: it opens no session. */
+  readonly adminKey?: string;
   /** Encrypts secrets that are needed in full. Left out: signing keys are stored as they are, and secrets of payloads cannot be set. */
   readonly seal?: SecretSeal;
   /** What runs write. Left out: some of it in memory. Whoever opened it closes it. */
@@ -168,6 +171,9 @@ export function composeEngine(options: EngineOptions): Engine {
     store: storage.accounts,
     counters: options.counters ?? new MemoryCounters(),
     ...(options.sessionTimes && { sessionTimes: options.sessionTimes }),
+    ...(options.adminKey !== undefined && {
+      adminKey: { holder: nodeId, digest: adminKeyDigest(options.adminKey) },
+    }),
   });
   const offered = [...options.handlers].map(([name, handler]) => offeredAs(name, handler));
   const catalogue = new HandlerCatalogue({ ...common, store: storage.handlers, members: storage.members });
@@ -324,7 +330,7 @@ export function composeEngine(options: EngineOptions): Engine {
       await clock.sync(members);
       await checkGeneration(storage, log);
       await housekeeper.start();
-      for (const service of [clockKeeper, resealing, accounts, ...startOrder]) await service.start();
+      for (const service of [accounts, clockKeeper, resealing, ...startOrder]) await service.start();
     },
     /** In reverse order, so that no run is passed to a role that has stopped. */
     async stop() {

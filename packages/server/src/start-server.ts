@@ -158,6 +158,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       signals,
       counters,
       sessionTimes: sessionTimes(config),
+      ...(!gatewayShare(config.roles).healthOnly && { adminKey }),
       seal,
       logs,
       peerLogs: (other) => peerLogs.of(other),

@@ -23,7 +23,7 @@ import {
   withResult,
 } from './outcome-of.ts';
 import type { RunChannel } from './run-channel.ts';
-import { RunInProgress } from './run-in-progress.ts';
+import { RunInProgress, type RunInProgressOptions } from './run-in-progress.ts';
 import type { RunTrust } from './worker-trust.ts';
 
 export interface EndedRun {
@@ -61,7 +61,10 @@ const KEEP_RESULT_MS_MAX = 120_000;
 
 export class ExecutionEngine {
   readonly #options: ExecutionEngineOptions;
-  /** Not by run: the same run may be handed out again while an abandoned attempt of it still holds its slot. */
+  readonly #runOptions: RunInProgressOptions;
+  /**
+   * Handlers that have not returned yet. A run whose handler answers at once never gets in here: adding it and taking it out again would cost
+   * more than all else. Not by run: the same run may be handed out again while an abandoned attempt of it still holds its slot. */
   readonly #running = new Set<RunInProgress>();
   /** Positions of runs that are not reported yet. */
   readonly #leases = new Map<LeaseId, Set<number>>();
@@ -70,6 +73,14 @@ export class ExecutionEngine {
 
   constructor(options: ExecutionEngineOptions) {
     this.#options = options;
+    const { clock, channel, trust } = options;
+    this.#runOptions = {
+      monotonic: () => clock.monotonic(),
+      holds: this.#holds,
+      now: () => clock.now(),
+      ...(channel && { channel }),
+      ...(trust && { trust }),
+    };
   }
 
   get runningCount(): number {
@@ -145,8 +156,6 @@ export class ExecutionEngine {
     if (positions?.size === 0) this.#leases.delete(leaseId);
   }
 
-  readonly #now = (): number => this.#options.clock.now();
-
   /**
    * LEASE-4: a process that stood still continues with what it was about to do before any of its timers fires, so the clock is read
    * right before the handler is called.
@@ -159,14 +168,7 @@ export class ExecutionEngine {
   };
 
   #start(run: ClaimedRun): void {
-    const { clock, channel, trust } = this.#options;
-    const progress = new RunInProgress(run, clock.now(), {
-      startedAt: clock.monotonic(),
-      holds: this.#holds,
-      now: this.#now,
-      ...(channel && { channel }),
-      ...(trust && { trust }),
-    });
+    const progress = new RunInProgress(run, this.#options.clock.now(), this.#runOptions);
     if (run.failure) {
       this.#report(progress, run.failure);
       this.#options.onSlotFree();
@@ -182,7 +184,6 @@ export class ExecutionEngine {
       this.#options.onSlotFree();
       return;
     }
-    this.#running.add(progress);
     if (!this.#holds(progress)) {
       this.#finish(progress, outcomeOfStop(progress.stop!));
       return;
@@ -198,6 +199,7 @@ export class ExecutionEngine {
       this.#finish(progress, outcomeOfAnswer(progress, answer));
       return;
     }
+    this.#running.add(progress);
     answer.then(
       (value) => this.#finish(progress, outcomeOfAnswer(progress, value)),
       (error: unknown) => this.#finish(progress, outcomeOfError(progress, error)),
@@ -207,13 +209,17 @@ export class ExecutionEngine {
   /** A run keeps its slot until its output is kept: a program that writes faster than that starts no next one. */
   #finish(progress: RunInProgress, outcome: RunOutcome): void {
     const closing = progress.close();
-    progress.closing = true;
     const large = largeResultOf(outcome);
+    if (!large && closing === undefined) {
+      this.#end(progress, outcome);
+      return;
+    }
+    progress.closing = true;
+    this.#running.add(progress);
     if (large) {
       const kept = this.#keepResult(progress, { outcome, large });
       void Promise.all([kept, closing]).then(([told]) => this.#end(progress, told));
-    } else if (closing !== undefined) void closing.then(() => this.#end(progress, outcome));
-    else this.#end(progress, outcome);
+    } else void closing!.then(() => this.#end(progress, outcome));
   }
 
   /** A store that is away costs the result, never the run. */
@@ -236,10 +242,11 @@ export class ExecutionEngine {
   }
 
   #end(progress: RunInProgress, outcome: RunOutcome): void {
-    this.#running.delete(progress);
+    if (this.#running.size > 0) this.#running.delete(progress);
     if (!progress.abandoned) this.#report(progress, outcome);
     this.#options.onSlotFree();
-    if (this.#running.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    if (this.#running.size === 0 && this.#idle.length > 0)
+      for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   #report(progress: RunInProgress, outcome: RunOutcome): void {

@@ -7,7 +7,9 @@ import type { SecretMask } from './secret-mask.ts';
 export function outcomeOfAnswer(run: RunInProgress, answer: unknown): RunOutcome {
   // A handler that finished although it was told to stop has finished: only a cancel overrules that, in the storage.
   if (run.stop?.reason === 'cancelled') return { kind: 'CANCELLED', error: run.stop.message };
-  return answer === undefined ? SUCCESS : { kind: 'SUCCESS', ...resultOf(answer, run) };
+  if (answer === undefined) return SUCCESS;
+  const { result } = resultOf(answer, run);
+  return result === undefined ? SUCCESS : { kind: 'SUCCESS', result };
 }
 
 export function outcomeOfError(run: RunInProgress, error: unknown): RunOutcome {

@@ -20,8 +20,10 @@ import type { RunTrust } from './worker-trust.ts';
 /** Why a run was told to stop; decides what it is reported as. */
 export type StopReason = 'cancelled' | 'timed_out' | 'returned';
 
+/** One object for all runs of a worker. */
 export interface RunInProgressOptions {
-  readonly startedAt?: number;
+  /** Left out: there is only the wall clock. */
+  readonly monotonic?: () => number;
   /** Tells it to stop when it is not held any more. */
   readonly holds?: (run: RunInProgress) => boolean;
   readonly channel?: RunChannel;
@@ -45,17 +47,14 @@ export class RunInProgress implements RunContext {
   readonly #options: RunInProgressOptions;
   #voice: RunVoice | undefined;
   #mask: SecretMask | undefined;
-  readonly #holds: (run: RunInProgress) => boolean;
   #controller: AbortController | undefined;
   #payload: JsonObject | undefined;
 
   constructor(run: ClaimedRun, startedAtMs: number, options: RunInProgressOptions = {}) {
-    const { startedAt = startedAtMs, holds = isNotStopped } = options;
     this.#options = options;
     this.run = run;
     this.startedAtMs = startedAtMs;
-    this.startedAt = startedAt;
-    this.#holds = holds;
+    this.startedAt = options.monotonic?.() ?? startedAtMs;
   }
 
   get jobId(): JobId {
@@ -119,7 +118,8 @@ export class RunInProgress implements RunContext {
 
   /** It and `progress` are getters, so that a handler may take them out of the run. */
   get isHeld(): () => boolean {
-    return () => this.#holds(this);
+    const { holds = isNotStopped } = this.#options;
+    return () => holds(this);
   }
 
   get trust(): RunTrust | undefined {

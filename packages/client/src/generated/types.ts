@@ -314,6 +314,10 @@ export type ErrorCode =
   | 'secret_changed'
   | 'secrets_full'
   | 'secrets_unsealed'
+  | 'settings_of_nobody'
+  | 'view_not_found'
+  | 'view_name_taken'
+  | 'views_full'
   | 'session_not_found'
   | 'job_not_found'
   | 'run_not_found'
@@ -1556,6 +1560,39 @@ export interface Secret {
 export interface SecretFilter {
   /** Whose secrets; where the caller makes jobs when left out. */
   readonly namespace?: string | undefined;
+}
+
+/** The filters and the order of a list, under a name. */
+export interface SavedView {
+  readonly view_id: string;
+  readonly screen: 'jobs' | 'runs';
+  readonly name: string;
+  /** The query of the address of the screen: filters and order. */
+  readonly query: Readonly<Record<string, string>>;
+  readonly updated_at: string;
+}
+
+export interface SavedViewFields {
+  readonly screen: 'jobs' | 'runs';
+  /** Each name once per screen. */
+  readonly name: string;
+  /** The query of the address of the screen: filters and order. */
+  readonly query: Readonly<Record<string, string>>;
+}
+
+export interface Preferences {
+  /** null: never chosen. */
+  readonly zone: string | null;
+  readonly scheme: 'auto' | 'light' | 'dark' | null;
+  readonly shortcuts: boolean | null;
+}
+
+export interface PreferencesChange {
+  /** The IANA name of the zone that times are shown in; `local`: that of the browser. */
+  readonly zone?: string | null | undefined;
+  readonly scheme?: 'auto' | 'light' | 'dark' | null | undefined;
+  /** Whether keys are shortcuts. */
+  readonly shortcuts?: boolean | null | undefined;
 }
 
 export interface Namespace {

@@ -17,6 +17,10 @@ import type {
   NewSigningKey,
   NewUser,
   PasswordChange,
+  Preferences,
+  PreferencesChange,
+  SavedView,
+  SavedViewFields,
   Secret,
   SecretFilter,
   SessionFilter,
@@ -100,6 +104,32 @@ export class Secrets extends Resource {
   /** Runs that name it fail from then on. */
   remove(name: string, query: SecretFilter = {}, options: CallOptions = {}): Promise<unknown> {
     return this.send('DELETE', path`/secrets/${name}`, options, { query: { ...query } });
+  }
+}
+
+/** What whoever is signed in keeps for themselves on the dashboard. */
+export class OwnSettings extends Resource {
+  /** All of them, by screen and name. */
+  views(options: CallOptions = {}): Promise<readonly SavedView[]> {
+    return this.read('/me/views', options);
+  }
+
+  /** Under a UUID that you choose: makes it, or replaces the one under it. */
+  putView(viewId: string, view: SavedViewFields, options: CallOptions = {}): Promise<SavedView> {
+    return this.send('PUT', path`/me/views/${viewId}`, options, { body: view });
+  }
+
+  removeView(viewId: string, options: CallOptions = {}): Promise<unknown> {
+    return this.send('DELETE', path`/me/views/${viewId}`, options);
+  }
+
+  preferences(options: CallOptions = {}): Promise<Preferences> {
+    return this.read('/me/preferences', options);
+  }
+
+  /** Replaces all of them. */
+  putPreferences(preferences: PreferencesChange, options: CallOptions = {}): Promise<Preferences> {
+    return this.send('PUT', '/me/preferences', options, { body: preferences });
   }
 }
 

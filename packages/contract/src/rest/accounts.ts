@@ -345,7 +345,9 @@ interface AuditFacts {
 
 const via = z
   .strictObject({ kind: z.string(), id: z.string(), name: z.string().nullable() })
-  .describe('The session or key that the person came with.');
+  .describe(
+    'The session or key that the person came with; of a session of the admin key, name says what opened it: admin_key or ticket.',
+  );
 
 export const { answer: auditAnswer, view: auditView } = answerOf<AuditFacts>('AuditEntry')({
   audit_id: [z.int(), (entry) => entry.auditId],

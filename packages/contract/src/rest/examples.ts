@@ -338,6 +338,15 @@ export const ACCOUNT_EXAMPLES = {
     updated_at: AT,
     updated_by: 'ada',
   },
+  viewBody: { screen: 'jobs', name: 'Paused, mine', query: { status: 'PAUSED', user: 'me', sort: 'name' } },
+  view: {
+    view_id: '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f',
+    screen: 'jobs',
+    name: 'Paused, mine',
+    query: { status: 'PAUSED', user: 'me', sort: 'name' },
+    updated_at: AT,
+  },
+  preferences: { zone: 'Europe/Paris', scheme: 'dark', shortcuts: true },
   createdSigningKey: { ...signingKey, secret: 'whsec_q7mQ0nV4cX1sT8vQ0eL4hN7jM3kP6dF1gA9iB2cE5rU=' },
   audit: {
     audit_id: 4711,

@@ -180,6 +180,7 @@ const NOT_FOUND = {
   key: 'key_not_found',
   'signing key': 'signing_key_not_found',
   session: 'session_not_found',
+  view: 'view_not_found',
 } as const satisfies Record<string, ErrorCode>;
 
 /** What is no UUID cannot be the id of anything, and never reaches the storage. */

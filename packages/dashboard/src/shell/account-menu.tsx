@@ -15,10 +15,11 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { BASE_URL, carillon, setCsrfToken } from '../api/carillon.ts';
+import { useKeepPreferences } from '../api/kept-preferences.ts';
 import { SESSION_KEY } from '../api/session.ts';
 import { dropAllDrafts } from '../screens/edit-job/draft-store.ts';
 import { notify } from '../ui/notify.ts';
-import { setPreferences, usePreferences } from '../ui/preferences.tsx';
+import { usePreferences } from '../ui/preferences.tsx';
 
 const ZONES = [
   { value: 'local', label: `This browser (${Intl.DateTimeFormat().resolvedOptions().timeZone})` },
@@ -30,7 +31,8 @@ const ZONES = [
 
 export function AccountMenu({ caller }: { caller: Whoami }) {
   const { zone, shortcuts } = usePreferences();
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const { colorScheme } = useMantineColorScheme();
+  const keep = useKeepPreferences();
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [opened, setOpened] = useState(false);
@@ -75,7 +77,7 @@ export function AccountMenu({ caller }: { caller: Whoami }) {
             value={zone}
             allowDeselect={false}
             comboboxProps={{ withinPortal: false }}
-            onChange={(chosen) => chosen !== null && setPreferences({ zone: chosen })}
+            onChange={(chosen) => chosen !== null && keep({ zone: chosen })}
           />
           <SegmentedControl
             aria-label="Colours"
@@ -86,13 +88,13 @@ export function AccountMenu({ caller }: { caller: Whoami }) {
               { value: 'dark', label: 'Dark' },
             ]}
             value={colorScheme}
-            onChange={(chosen) => setColorScheme(chosen as 'auto' | 'light' | 'dark')}
+            onChange={(chosen) => keep({ scheme: chosen as 'auto' | 'light' | 'dark' })}
           />
           <Switch
             size="xs"
             label="Keyboard shortcuts"
             checked={shortcuts}
-            onChange={({ currentTarget }) => setPreferences({ shortcuts: currentTarget.checked })}
+            onChange={({ currentTarget }) => keep({ shortcuts: currentTarget.checked })}
           />
           <Divider />
           <Text size="xs" c="dimmed">

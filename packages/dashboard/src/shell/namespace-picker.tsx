@@ -19,7 +19,8 @@ export function NamespacePicker() {
     <Select
       aria-label="Namespace"
       size="xs"
-      w={{ base: 118, sm: 160 }}
+      w={{ base: 124, sm: 160 }}
+      rightSectionWidth={24}
       clearable
       searchable
       placeholder="all namespaces"

@@ -5,8 +5,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { carillon } from '../api/carillon.ts';
+import { useKeepPreferences } from '../api/kept-preferences.ts';
 import { may, useCaller } from '../api/session.ts';
+import { PARTS } from '../screens/settings/parts.ts';
 import { setPreferences, usePreferences } from '../ui/preferences.tsx';
+import { useViews } from '../views/use-views.ts';
 import classes from './palette.module.css';
 
 const TYPED_MS = 120;
@@ -124,10 +127,29 @@ function Finder({ onClose }: { onClose: () => void }) {
   );
 }
 
+const SCHEMES = [
+  ['dark', 'Dark colours'],
+  ['light', 'Light colours'],
+  ['auto', 'Colours of the system'],
+] as const;
+
+/** What the screen below offers at its top, such as Pause of a job, as far as it is allowed. */
+function pageActions(): readonly Entry[] {
+  const buttons = document.querySelectorAll<HTMLElement>('[data-page-actions] :is(button, a)');
+  return [...buttons]
+    .filter((button) => button.ariaDisabled !== 'true')
+    .map((button) => {
+      const title = button.textContent ?? '';
+      return { key: `here ${title}`, title, detail: 'action · here', go: () => button.click() };
+    });
+}
+
 function useFixedEntries(): readonly Entry[] {
   const navigate = useNavigate();
   const caller = useCaller();
   const { live } = usePreferences();
+  const keep = useKeepPreferences();
+  const { views } = useViews();
   const screen = (title: string, to: string, key: string): Entry => ({
     ...{ key: to, title, detail: `screen · ${key}`, go: () => navigate({ to } as never) },
   });
@@ -141,25 +163,37 @@ function useFixedEntries(): readonly Entry[] {
       detail: 'runs',
       go: () => navigate({ to: '/runs', search: { status: 'FAILED,TIMED_OUT', since: '1h' } }),
     },
+    ...views.map(
+      ({ view_id: id, screen: list, name, query }): Entry => ({
+        ...{ key: id, title: name, detail: `view · ${list}` },
+        go: () => navigate({ to: `/${list}`, search: query } as never),
+      }),
+    ),
     screen('Dead letters', '/dead', 'g d'),
     screen('Workers', '/workers', 'g w'),
     screen('Settings', '/settings/me', 'g s'),
     ...(may(caller, 'jobs.create') ? [screen('New job', '/jobs/new', 'action')] : []),
-    ...(may(caller, 'users.manage') ? [screen('Users', '/settings/users', 'settings')] : []),
-    screen('Keys', '/settings/keys', 'settings'),
-    ...(may(caller, 'audit.read') ? [screen('Audit log', '/settings/audit', 'settings')] : []),
+    ...PARTS.filter(({ action }) => action === undefined || may(caller, action)).map(({ name, label }) =>
+      screen(label, `/settings/${name}`, 'settings'),
+    ),
+    ...(may(caller, 'users.manage') ? [screen('Invite somebody', '/settings/users', 'action')] : []),
+    ...(may(caller, 'jobs.run') ? [screen('Redrive dead letters', '/dead', 'action')] : []),
+    ...pageActions(),
+    ...SCHEMES.map(([scheme, title]) => ({
+      ...{ key: scheme, title, detail: 'action', go: () => keep({ scheme }) },
+    })),
     {
       key: 'live',
       title: live ? 'Pause live updates' : 'Go on with live updates',
       detail: 'action · p',
       go: () => setPreferences({ live: !live }),
     },
-    { key: 'utc', title: 'Show times in UTC', detail: 'action', go: () => setPreferences({ zone: 'UTC' }) },
+    { key: 'utc', title: 'Show times in UTC', detail: 'action', go: () => keep({ zone: 'UTC' }) },
     {
       key: 'local',
       title: 'Show times in the zone of this browser',
       detail: 'action',
-      go: () => setPreferences({ zone: 'local' }),
+      go: () => keep({ zone: 'local' }),
     },
   ];
 }

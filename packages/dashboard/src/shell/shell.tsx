@@ -3,7 +3,8 @@ import { AppShell, Burger, Button, Group, Kbd, NavLink, Text } from '@mantine/co
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, useRouterState, useSearch } from '@tanstack/react-router';
-import { Suspense, useEffect } from 'react';
+import { Suspense, useEffect, useRef } from 'react';
+import { useKeptPreferences } from '../api/kept-preferences.ts';
 import { LiveProvider } from '../api/live.tsx';
 import { sessionQuery } from '../api/session.ts';
 import { Waiting } from '../ui/card.tsx';
@@ -13,6 +14,7 @@ import { KeysDialog } from './keys-dialog.tsx';
 import { NamespacePicker } from './namespace-picker.tsx';
 import { OpenLettersCount } from './open-letters-count.tsx';
 import { Palette } from './palette.tsx';
+import classes from './shell.module.css';
 import { StatusBar } from './status-bar.tsx';
 
 export interface Screen {
@@ -35,6 +37,7 @@ export const SCREENS: readonly Screen[] = [
 export function Shell() {
   const { data: caller } = useQuery(sessionQuery);
   const { ns } = useSearch({ strict: false });
+  useKeptPreferences();
   const navigate = useNavigate();
   const [opened, { toggle, close }] = useDisclosure();
   const path = useRouterState({ select: (state) => state.location.pathname });
@@ -55,9 +58,13 @@ export function Shell() {
   const [showsKeys, keys] = useDisclosure();
   useHotkeys([['mod+K', finder.toggle]], []);
   useShortcuts({ '?': keys.open, n: () => navigate({ to: '/jobs/new' }) });
+  const main = useFocusOnScreen(path);
   if (!caller) return null;
   return (
     <LiveProvider>
+      <button type="button" className={classes.skip} onClick={() => main.current?.focus()}>
+        Skip to the content
+      </button>
       <AppShell
         header={{ height: 52 }}
         navbar={{ width: 190, breakpoint: 'sm', collapsed: { mobile: !opened } }}
@@ -101,7 +108,7 @@ export function Shell() {
             />
           ))}
         </AppShell.Navbar>
-        <AppShell.Main>
+        <AppShell.Main id="main" ref={main} tabIndex={-1} className={classes.main}>
           <Suspense fallback={<Waiting height={300} />}>
             <Outlet />
           </Suspense>
@@ -111,4 +118,17 @@ export function Shell() {
       <KeysDialog opened={showsKeys} onClose={keys.close} />
     </LiveProvider>
   );
+}
+
+/** What had the focus may be gone with the screen before: then the next Tab leads into this one. */
+function useFocusOnScreen(path: string) {
+  const main = useRef<HTMLElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each screen
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      if (document.activeElement === document.body) main.current?.focus({ preventScroll: true });
+    });
+    return () => clearTimeout(timer);
+  }, [path]);
+  return main;
 }

@@ -1,8 +1,10 @@
 /** The filters of a list, as the address has them: a box to type into, words to choose from, and a way to drop them all. */
-import { Button, Group, MultiSelect, Select, TextInput } from '@mantine/core';
+import { Button, MultiSelect, Select, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useNavigate } from '@tanstack/react-router';
 import { useCallback, useEffect, useRef, useState } from 'react';
+import classes from './filters.module.css';
+import type { Option } from './options.ts';
 import { useShortcuts } from './shortcuts.ts';
 
 const TYPED_MS = 250;
@@ -54,10 +56,13 @@ export function TextFilter({ label, value, onChange, width = 180, main = false }
   );
 }
 
+/** From so many on they are found by a part of their name. */
+const SEARCHED_FROM = 8;
+
 interface ChoiceFilterProps {
   readonly label: string;
   readonly value: string | undefined;
-  readonly options: readonly { readonly value: string; readonly label: string }[];
+  readonly options: readonly Option[];
   readonly onChange: (value: string | undefined) => void;
   readonly width?: number;
 }
@@ -68,6 +73,8 @@ export function ChoiceFilter({ label, value, options, onChange, width = 140 }: C
       size="xs"
       w={width}
       clearable
+      searchable={options.length >= SEARCHED_FROM}
+      comboboxProps={{ width: 'max-content', position: 'bottom-start' }}
       aria-label={label}
       placeholder={label}
       data={[...options]}
@@ -82,7 +89,8 @@ export function ChoicesFilter({ label, value, options, onChange, width = 220 }: 
   return (
     <MultiSelect
       size="xs"
-      miw={width}
+      // It grows with what is chosen.
+      {...(value === undefined ? { w: width } : { miw: width })}
       maw={420}
       clearable
       aria-label={label}
@@ -102,13 +110,13 @@ export function FilterBar({
   onClear?: (() => void) | undefined;
 }) {
   return (
-    <Group gap="xs" role="search">
+    <search className={classes.bar}>
       {children}
       {onClear && (
         <Button size="compact-xs" variant="subtle" onClick={onClear}>
           Clear filters
         </Button>
       )}
-    </Group>
+    </search>
   );
 }

@@ -4,7 +4,7 @@ import { holdItems } from './held-items.ts';
 const list = (...words: string[]) => words.map((word) => ({ id: word[0]!, text: word }));
 const idOf = ({ id }: { id: string }) => id;
 const held = (shown: string[], fresh: string[]) => {
-  const { items, waiting } = holdItems(list(...shown), list(...fresh), idOf);
+  const { items, waiting } = holdItems(list(...shown), list(...fresh), { idOf });
   return { items: items.map(({ text }) => text), waiting };
 };
 
@@ -19,6 +19,12 @@ describe('a list that somebody is at', () => {
 
   test('keeps a row that is not in the list any more', () => {
     expect(held(['c', 'b', 'a'], ['d', 'c', 'a'])).toEqual({ items: ['c', 'b', 'a'], waiting: 1 });
+  });
+
+  test('lets go of rows behind the last that is there, where more would follow', () => {
+    const shown = list('c', 'b', 'a');
+    const { items } = holdItems(shown, list('d', 'c'), { idOf, hasMore: true });
+    expect(items.map(({ text }) => text)).toEqual(['c']);
   });
 
   test('shows everything of a list that has nothing in common with it', () => {

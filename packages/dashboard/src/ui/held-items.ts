@@ -10,8 +10,12 @@ export interface Held<T> {
   readonly waiting: number;
 }
 
-/** `shown` is what stands there now; `fresh` is what the list holds by now, in order. */
-export function holdItems<T>(shown: readonly T[], fresh: readonly T[], idOf: (item: T) => string): Held<T> {
+/** `shown` is what stands there now; `fresh` is what the list holds by now, in order. hasMore: what follows was not read. */
+export function holdItems<T>(
+  shown: readonly T[],
+  fresh: readonly T[],
+  { idOf, hasMore = false }: { idOf: (item: T) => string; hasMore?: boolean },
+): Held<T> {
   if (shown.length === 0) return { items: fresh, waiting: 0 };
   const now = new Map(fresh.map((item) => [idOf(item), item]));
   const known = new Set(shown.map(idOf));
@@ -21,7 +25,11 @@ export function holdItems<T>(shown: readonly T[], fresh: readonly T[], idOf: (it
   });
   // Nothing of it is left: another list.
   if (lastKnown === -1) return { items: fresh, waiting: 0 };
-  const items = [...shown.map((item) => now.get(idOf(item)) ?? item), ...fresh.slice(lastKnown + 1)];
+  const end = hasMore ? shown.findLastIndex((item) => now.has(idOf(item))) + 1 : shown.length;
+  const items = [
+    ...shown.slice(0, end).map((item) => now.get(idOf(item)) ?? item),
+    ...fresh.slice(lastKnown + 1),
+  ];
   const waiting = fresh.slice(0, lastKnown).filter((item) => !known.has(idOf(item))).length;
   return { items, waiting };
 }
@@ -40,10 +48,25 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Holds while the pointer is over the list, it is scrolled down, or rows are ticked (`pinned`). Another question is never held. */
+/**
+ * Holds while the pointer is over the list, it is scrolled down, or rows are ticked (`pinned`). Another question is never held, nor are the
+ * rows far down (`isMoved`), which are not read anew from the top.
+ */
 export function useHeldItems<T>(
   fresh: readonly T[],
-  { idOf, question, pinned }: { idOf: (item: T) => string; question: string | undefined; pinned: boolean },
+  {
+    idOf,
+    question,
+    pinned,
+    isMoved,
+    hasMore,
+  }: {
+    idOf: (item: T) => string;
+    question: string | undefined;
+    pinned: boolean;
+    isMoved: boolean;
+    hasMore: boolean;
+  },
 ) {
   const [busy, setBusy] = useState({ pointer: false, scrolled: false });
   const [releasedHere, setReleased] = useState(0);
@@ -52,15 +75,16 @@ export function useHeldItems<T>(
     ...{ question, released, items: [] },
   });
   const isHeld =
+    !isMoved &&
     (pinned || busy.pointer || busy.scrolled) &&
     question !== undefined &&
     before.current.question === question &&
     before.current.released === released;
   const held = useMemo(
-    () => (isHeld ? holdItems(before.current.items, fresh, idOf) : { items: fresh, waiting: 0 }),
-    [isHeld, fresh, idOf],
+    () => (isHeld ? holdItems(before.current.items, fresh, { idOf, hasMore }) : { items: fresh, waiting: 0 }),
+    [isHeld, fresh, idOf, hasMore],
   );
-  before.current = { question, released, items: held.items };
+  before.current = { question, released, items: isMoved ? [] : held.items };
   return {
     ...held,
     release: () => setReleased((times) => times + 1),

@@ -1,4 +1,4 @@
-/** What a person chose for this browser: the zone of shown times, whether the page updates by itself, shortcuts. Kept in this browser. */
+/** What a person chose: the zone of shown times, whether the page updates by itself, shortcuts. Kept in this browser, for before the sign-in. */
 import { createContext, type ReactNode, useContext, useMemo, useSyncExternalStore } from 'react';
 import { type ZoneChoice, zoneName } from './time.ts';
 

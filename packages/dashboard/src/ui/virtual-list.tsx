@@ -2,14 +2,13 @@
  * A list of any length: pages are read as it is scrolled, only visible rows are drawn, and at most 2,000 rows are kept. New entries
  * do not move what is shown. Keys: j and k move, Enter opens, x selects.
  */
-import type { ListPage } from '@carillon/client';
 import { Box, Button, Checkbox, Group, Text, VisuallyHidden } from '@mantine/core';
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { Waiting } from './card.tsx';
 import { useHeldItems } from './held-items.ts';
 import { useListPlace } from './list-place.ts';
+import { type PagedSource, useInvalidation, usePagedList } from './paged-list.ts';
 import { Problem } from './problem.tsx';
 import { useShortcuts } from './shortcuts.ts';
 import classes from './virtual-list.module.css';
@@ -25,17 +24,11 @@ export interface Column<T> {
   readonly align?: 'right' | undefined;
 }
 
-/** A list of the client, or one that is put together from several. */
-export interface Pages<T> {
-  readonly page: () => Promise<ListPage<T>>;
-  readonly from: (cursor: string) => Pick<Pages<T>, 'page'>;
-}
-
 interface VirtualListProps<T> {
   /** Names the list for people who cannot see it. */
   readonly label: string;
   readonly queryKey: readonly unknown[];
-  readonly list: () => Pages<T>;
+  readonly list: () => PagedSource<T>;
   readonly columns: readonly Column<T>[];
   readonly idOf: (item: T) => string;
   readonly onOpen?: ((item: T) => void) | undefined;
@@ -49,46 +42,49 @@ interface VirtualListProps<T> {
 }
 
 const ROW_PX = 36;
-const PAGES_MAX = 40;
 const OVERSCAN = 12;
+/** Of a filter that finds nothing more, so many pages are looked through before somebody is asked whether to go on. */
+const SEARCHED_PAGES = 20;
+/** Further down than any first page reaches: rows are read again where they stand. */
+const DEEP_PX = 100 * ROW_PX;
 const WIDTHS = { sm: 640, md: 960, lg: 1280 } as const;
 
 export function VirtualList<T>(props: VirtualListProps<T>) {
   const { label, queryKey, list, idOf, onOpen, empty, selection, refetchMs, onItems } = props;
-  const query = useInfiniteQuery<
-    ListPage<T>,
-    Error,
-    { pages: ListPage<T>[] },
-    readonly unknown[],
-    string | undefined
-  >({
-    queryKey: [...queryKey],
-    queryFn: ({ pageParam }): Promise<ListPage<T>> =>
-      pageParam === undefined ? list().page() : list().from(pageParam).page(),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => (page.hasMore ? page.cursor : undefined),
-    maxPages: PAGES_MAX,
-    refetchInterval: refetchMs ?? false,
-  });
+  const frame = useRef<HTMLDivElement>(null);
+  const place = useListPlace(label);
+  const question = JSON.stringify(queryKey);
+  const [isDeep, setDeep] = useState((place.before?.scrollTop ?? 0) > DEEP_PX);
+  // Another question begins at its top.
+  const asked = useRef(question);
+  const isOther = asked.current !== question;
+  const query = usePagedList({ queryKey, list, refetchMs, isDeep: isDeep && !isOther });
+  const { offset } = query;
   const fresh = useMemo(
     () => unique(query.data?.pages.flatMap((page) => page.items) ?? [], idOf),
     [query.data, idOf],
   );
-  const frame = useRef<HTMLDivElement>(null);
-  const place = useListPlace(label);
-  const question = JSON.stringify(queryKey);
   const { items, waiting, release, hold } = useHeldItems(fresh, {
     idOf,
     question: query.isPlaceholderData ? undefined : question,
     pinned: (selection?.ids.size ?? 0) > 0,
+    // Rows of other pages than before are other rows.
+    isMoved: isDeep,
+    hasMore: query.hasNextPage,
   });
+  // Rows that waited stand above those that are seen from here on.
+  const waited = useRef(waiting);
+  useLayoutEffect(() => {
+    if (isDeep && frame.current) frame.current.scrollTop += waited.current * ROW_PX;
+  }, [isDeep]);
+  if (!isDeep) waited.current = waiting;
   useEffect(() => onItems?.(items), [items, onItems]);
 
   const width = useWidth(frame);
   const columns = props.columns.filter(({ from }) => from === undefined || width >= WIDTHS[from]);
   const tracks = [...(selection ? ['36px'] : []), ...columns.map((column) => column.width)].join(' ');
   const rows = useVirtualizer({
-    count: items.length,
+    count: offset + items.length,
     getScrollElement: () => frame.current,
     estimateSize: () => ROW_PX,
     overscan: OVERSCAN,
@@ -101,18 +97,37 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
     // An empty list has no frame that the pointer could leave.
     if (!isShown) hold({ pointer: false, scrolled: false });
   }, [isShown]);
-  const asked = useRef(question);
   useEffect(() => {
     if (asked.current === question) return;
     asked.current = question;
+    search.current = { rows: 0, pages: 0 };
+    setPaused(false);
+    setDeep(false);
     frame.current?.scrollTo({ top: 0 });
   }, [question]);
   const visible = rows.getVirtualItems();
-  const lastIndex = visible.at(-1)?.index ?? 0;
+  const [firstIndex, lastIndex] = [visible[0]?.index ?? 0, visible.at(-1)?.index ?? 0];
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = query;
+  const search = useRef({ rows: 0, pages: 0 });
+  const [isPaused, setPaused] = useState(false);
   useEffect(() => {
-    if (hasNextPage && !isFetchingNextPage && lastIndex >= items.length - OVERSCAN) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage, lastIndex, items.length]);
+    if (!hasNextPage || isFetchingNextPage || isPaused) return;
+    if (lastIndex < offset + items.length - OVERSCAN) return;
+    const rows = offset + items.length;
+    search.current =
+      rows === search.current.rows ? { rows, pages: search.current.pages + 1 } : { rows, pages: 0 };
+    if (search.current.pages < SEARCHED_PAGES) void fetchNextPage();
+    else setPaused(true);
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage, isPaused, lastIndex, offset, items.length]);
+  const readMore = () => {
+    search.current = { rows: 0, pages: 0 };
+    setPaused(false);
+    void fetchNextPage();
+  };
+  useEffect(() => {
+    if (isShown && offset > 0 && firstIndex < offset + OVERSCAN) query.readBefore();
+  });
+  useInvalidation(queryKey, () => isDeep && void query.refresh(firstIndex, lastIndex));
 
   const [at, setRow] = useState(place.before?.at ?? -1);
   const setAt = (index: number) => {
@@ -120,7 +135,7 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
     place.keep({ at: index });
   };
   const move = (to: number) => {
-    const index = Math.max(0, Math.min(items.length - 1, to));
+    const index = Math.max(offset, Math.min(offset + items.length - 1, to));
     setAt(index);
     rows.scrollToIndex(index, { align: 'auto' });
   };
@@ -130,7 +145,7 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
     if (!ids.delete(id)) ids.add(id);
     selection.change(ids);
   };
-  const focused = items[at];
+  const focused = items[at - offset];
   useShortcuts({
     j: () => move(at + 1),
     k: () => move(at - 1),
@@ -174,6 +189,7 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
         onScroll={({ currentTarget: { scrollTop } }) => {
           place.keep({ scrollTop });
           hold({ scrolled: scrollTop > 0 });
+          setDeep(scrollTop > DEEP_PX);
         }}
       >
         <div role="rowgroup" className={classes.head}>
@@ -198,7 +214,9 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
         </div>
         <div role="rowgroup" className={classes.body} style={{ height: rows.getTotalSize() }}>
           {visible.map(({ index, start }) => {
-            const item = items[index]!;
+            const item = items[index - offset];
+            // Let go, and on its way again.
+            if (item === undefined) return null;
             const id = idOf(item);
             return (
               <div
@@ -238,16 +256,11 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
       </Box>
       <Group justify="space-between" mt={6} mih={22}>
         <Text size="xs" c="dimmed">
-          {items.length} shown{hasNextPage ? ', more below' : ''}
+          {items.length} shown{hasNextPage ? (isPaused ? ', nothing more found so far' : ', more below') : ''}
         </Text>
         {hasNextPage && (
-          <Button
-            size="compact-xs"
-            variant="subtle"
-            loading={isFetchingNextPage}
-            onClick={() => void fetchNextPage()}
-          >
-            Read more
+          <Button size="compact-xs" variant="subtle" loading={isFetchingNextPage} onClick={readMore}>
+            {isPaused ? 'Search on' : 'Read more'}
           </Button>
         )}
       </Group>

@@ -26,7 +26,7 @@ export interface Origin {
 export interface Credential {
   readonly kind: 'session' | 'key';
   readonly id: string;
-  /** Of a key. */
+  /** Of a key; of a session of nobody, whether the admin key or a ticket opened it. */
   readonly name: string | undefined;
   /** Undefined: it does not expire. */
   readonly expiresAtMs: number | undefined;
@@ -43,7 +43,7 @@ export interface Actor {
   readonly kind: 'server' | 'user' | 'key';
   readonly id: string;
   readonly name: string;
-  /** What the person came with. */
+  /** What the person came with; of the admin key, a session that it or a ticket opened. */
   readonly via?: Pick<Credential, 'kind' | 'id' | 'name'> | undefined;
 }
 
@@ -99,14 +99,10 @@ export function stranger(origin: Origin): Caller {
 }
 
 export function actorOf({ kind, id, name, userId, userName, credential }: Caller): Actor {
-  if (userId === undefined || credential === undefined) return { kind, id, name };
-  const { kind: viaKind, id: viaId, name: viaName } = credential;
-  return {
-    kind: 'user',
-    id: userId,
-    name: userName ?? name,
-    via: { kind: viaKind, id: viaId, name: viaName },
-  };
+  const came = credential && { kind: credential.kind, id: credential.id, name: credential.name };
+  if (userId !== undefined && came) return { kind: 'user', id: userId, name: userName ?? name, via: came };
+  // A key of nobody is the actor itself; a session of nobody is one that the admin key opened.
+  return came?.kind === 'session' ? { kind, id, name, via: came } : { kind, id, name };
 }
 
 /** Limits and idempotency keys are those of a person, whatever they came with; a key of nobody stands for itself. */

@@ -134,6 +134,16 @@ export const CATALOGUE = {
     status: 409,
     fix: 'Give every server the setting secrets.key_file: a file with 32 bytes in base64, as `openssl rand -base64 32` writes them.',
   },
+  settings_of_nobody: {
+    status: 409,
+    fix: 'Sign in with an account of your own: the admin key, keys of the installation and keys limited to some permissions keep no views and preferences.',
+  },
+  view_not_found: { status: 404, fix: 'Check the id; list your views with GET /api/me/views.' },
+  view_name_taken: {
+    status: 409,
+    fix: 'Choose another name, or replace the view that has it: PUT /api/me/views/{id}.',
+  },
+  views_full: { status: 409, fix: 'Delete views that you use no more: DELETE /api/me/views/{id}.' },
   session_not_found: { status: 404, fix: 'Check the id; list sessions with GET /api/sessions.' },
   job_not_found: { status: 404, fix: 'Check the id; list jobs with GET /api/jobs.' },
   run_not_found: { status: 404, fix: 'Check the id; list runs with GET /api/jobs/{id}/runs.' },

@@ -64,10 +64,10 @@ interface Context {
 
 export function readSchedule(input: ScheduleInput, context: Context): Schedule {
   const { current, nowMs } = context;
-  const given = FIELDS.filter((field) => input[field] !== undefined);
-  if (current && given.length === 0 && !isGiven(input.scheduleType)) return current;
+  if (current && !isGiven(input.scheduleType) && FIELDS.every((field) => input[field] === undefined))
+    return current;
   const type = scheduleTypeOf(input, current);
-  for (const field of given) {
+  for (const field of FIELDS) {
     if (isGiven(input[field]) && !FITTING[type].includes(field)) refuseMisfit(NAMES[field], type);
   }
   const schedule = readAs(type, input, context);
@@ -83,9 +83,12 @@ export function sameSchedule(one: Schedule, other: Schedule): boolean {
 }
 
 function scheduleTypeOf(input: ScheduleInput, current: Schedule | undefined): ScheduleType {
-  const rules = RULES.filter((field) => isGiven(input[field]));
-  const [rule, second] = rules;
-  if (rule && second) refuseConflict(NAMES[rule], NAMES[second]);
+  let rule: (typeof RULES)[number] | undefined;
+  for (const field of RULES) {
+    if (!isGiven(input[field])) continue;
+    if (rule) refuseConflict(NAMES[rule], NAMES[field]);
+    rule = field;
+  }
   const implied = rule && (rule === 'cronExpression' ? 'CRON' : 'INTERVAL');
   switch (input.scheduleType) {
     case 'ONE_TIME':

@@ -13,6 +13,7 @@ import { PostgresCounters } from '../counters/postgres/postgres-counters.ts';
 import { statement } from '../postgres/database.ts';
 import type { PostgresStorage } from '../storage/postgres/postgres-storage.ts';
 import { Accounts } from './accounts.ts';
+import { type AdminKey, adminKeyDigest } from './admin-key.ts';
 import { FAILURES_MAX } from './failure-budget.ts';
 import { CACHED_MS } from './identities.ts';
 import { withChecksum } from './secrets.ts';
@@ -27,7 +28,7 @@ describeEachPostgres('accounts', (postgres) => {
   let here: ReturnType<typeof server>;
   let there: ReturnType<typeof server>;
 
-  function server() {
+  function server(adminKey?: AdminKey) {
     const storage = openTestStorage(database.url);
     opened.push(storage);
     const accounts = new Accounts({
@@ -35,6 +36,7 @@ describeEachPostgres('accounts', (postgres) => {
       audit: new AuditLog({ store: storage.audit, clock }),
       counters: new PostgresCounters(storage.database),
       hashCost: { memoryKib: 64, passes: 1, parallelism: 1 },
+      adminKey,
     });
     return { accounts, ...accounts.operations };
   }
@@ -68,6 +70,38 @@ describeEachPostgres('accounts', (postgres) => {
     await here.updateUser(SERVER, user.userId, { disabled: true });
     clock.advance(CACHED_MS);
     await expect(there.accounts.identities.ofSession(token, origin)).rejects.toThrow('has ended');
+  });
+
+  it('an admin key that its server replaced ends what it opened, on the others within seconds', async () => {
+    const holder = systemRandom.id();
+    const before = server({ holder, digest: adminKeyDigest('old') });
+    await before.accounts.start();
+    const isAdminKey = () => true;
+    const admin = await before.signInWithAdminKey(stranger(origin), { key: 'old', isAdminKey });
+    const ticket = await before.issueTicket(SERVER);
+    const byTicket = await there.signInWithTicket(stranger(origin), { ticket });
+    const unused = await before.issueTicket(SERVER);
+    await before.accounts.stop();
+    const isOpen = ({ token }: { token: string }) =>
+      there.accounts.identities.ofSession(token, origin).then(
+        () => true,
+        () => false,
+      );
+    expect([await isOpen(admin), await isOpen(byTicket)]).toEqual([true, true]);
+
+    const again = server({ holder, digest: adminKeyDigest('old') });
+    await again.accounts.start();
+    await again.accounts.stop();
+    clock.advance(CACHED_MS);
+    expect([await isOpen(admin), await isOpen(byTicket)]).toEqual([true, true]);
+
+    const after = server({ holder, digest: adminKeyDigest('new') });
+    await after.accounts.start();
+    clock.advance(CACHED_MS);
+    expect([await isOpen(admin), await isOpen(byTicket)]).toEqual([false, false]);
+    const refused = there.signInWithTicket(stranger(origin), { ticket: unused });
+    await expect(refused).rejects.toMatchObject({ code: 'sign_in_refused' });
+    await after.accounts.stop();
   });
 
   it('a password guessed on one server is slowed on the other', async () => {

@@ -6,6 +6,7 @@ import { type Clock, type Log, Loop, type Random, type Service, sleep } from '@c
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { Counters } from '../counters/counters.ts';
 import type { AccountStore } from '../storage/account-store.ts';
+import { type AdminKey, useAdminKey } from './admin-key.ts';
 import { Identities } from './identities.ts';
 import { keyOperations } from './keys.ts';
 import { KnownNamespaces } from './known-namespaces.ts';
@@ -32,6 +33,8 @@ export interface AccountsOptions {
   readonly random: Random;
   readonly log: Log;
   readonly sessionTimes?: SessionTimes;
+  /** Left out: it opens no session here. */
+  readonly adminKey?: AdminKey | undefined;
   /** Cheaper in tests. */
   readonly hashCost?: HashCost;
 }
@@ -47,6 +50,7 @@ export interface AccountParts {
   readonly passwords: Passwords;
   readonly signIns: SignInGuard;
   readonly sessionTimes: SessionTimes;
+  readonly adminKey: AdminKey | undefined;
 }
 
 const RECORD_USES_MS = 60_000;
@@ -65,17 +69,19 @@ export class Accounts implements Service {
   readonly operations: ReturnType<typeof accountOperations>;
   readonly #store: AccountStore;
   readonly #sessionTimes: SessionTimes;
+  readonly #adminKey: AdminKey | undefined;
   readonly #counters: Counters;
   readonly #clock: Clock;
   readonly #loop: Loop;
   #passes = 0;
 
   constructor(options: AccountsOptions) {
-    const { store, audit, counters, clock, random, log, sessionTimes = DEFAULT_SESSION_TIMES } = options;
+    const { store, audit, counters, clock, random, log, adminKey } = options;
+    const { sessionTimes = DEFAULT_SESSION_TIMES } = options;
     this.identities = new Identities({ store, clock, sessionIdleMs: sessionTimes.idleMs });
     this.namespaces = new KnownNamespaces({ store, clock });
     this.operations = accountOperations({
-      ...{ store, audit, clock, random, sessionTimes },
+      ...{ store, audit, clock, random, sessionTimes, adminKey },
       identities: this.identities,
       namespaces: this.namespaces,
       passwords: new Passwords(options.hashCost),
@@ -83,6 +89,7 @@ export class Accounts implements Service {
     });
     this.#store = store;
     this.#sessionTimes = sessionTimes;
+    this.#adminKey = adminKey;
     this.#counters = counters;
     this.#clock = clock;
     this.#loop = new Loop({
@@ -92,7 +99,9 @@ export class Accounts implements Service {
     });
   }
 
-  start(): void {
+  /** Resolves when what was opened with an admin key that was replaced has ended. */
+  async start(): Promise<void> {
+    await this.#useAdminKey();
     this.#loop.start();
   }
 
@@ -109,6 +118,7 @@ export class Accounts implements Service {
 
   async runOnce(): Promise<undefined> {
     await this.identities.recordUses();
+    await this.#useAdminKey();
     if (this.#passes++ % DELETE_EXPIRED_EVERY === 0) {
       const nowMs = this.#clock.now();
       // Other servers record uses as late as this one.
@@ -119,6 +129,10 @@ export class Accounts implements Service {
       await this.#counters.forget(nowMs - COUNTS_KEPT_MS);
     }
     return undefined;
+  }
+
+  async #useAdminKey(): Promise<void> {
+    if (this.#adminKey) await useAdminKey(this.#adminKey, { store: this.#store, clock: this.#clock });
   }
 }
 

@@ -6,10 +6,12 @@ import { timingSafeEqual } from 'node:crypto';
 import {
   Cache,
   type Caller,
+  type Credential,
   EVERYWHERE,
   grantsWithin,
   type Origin,
   Refusal,
+  type Session,
   type User,
 } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
@@ -204,18 +206,21 @@ function knownKey({ key, hash, isPrevious, owner }: FoundKey): KnownKey {
 }
 
 function knownSession({ session, user }: FoundSession, usedAtMs = 0): KnownSession {
-  const { sessionId, expiresAtMs, lastSeenAtMs, createdAtMs, method } = session;
+  const { sessionId, expiresAtMs, lastSeenAtMs } = session;
   return {
     sessionId,
     expiresAtMs,
     lastSeenAtMs: Math.max(lastSeenAtMs, usedAtMs),
-    identity: {
-      ...(user ? userIdentity(user) : ADMIN),
-      credential: {
-        ...{ kind: 'session', id: sessionId, name: undefined, expiresAtMs },
-        ...(method !== 'password' && { provenAtMs: createdAtMs }),
-      },
-    },
+    identity: { ...(user ? userIdentity(user) : ADMIN), credential: sessionCredential(session) },
+  };
+}
+
+/** One of nobody is named after what opened it: the audit log tells the admin key and a ticket apart. */
+export function sessionCredential(session: Session): Credential {
+  const { sessionId, userId, method, createdAtMs, expiresAtMs } = session;
+  return {
+    ...{ kind: 'session', id: sessionId, name: userId === undefined ? method : undefined, expiresAtMs },
+    ...(method !== 'password' && { provenAtMs: createdAtMs }),
   };
 }
 

@@ -1,7 +1,7 @@
 /**
  * Sessions: sign in and out. An unknown name, a wrong password and a disabled user are refused with the same message after
  * the same time, so that nobody learns which accounts exist. The admin key, and a ticket that a server printed, open a session
- * that belongs to nobody, may everything and does not last long.
+ * that belongs to nobody, may everything, does not last long, and ends when no server uses that key any more.
  */
 import {
   type Caller,
@@ -15,9 +15,11 @@ import {
   type User,
 } from '@carillon/domain';
 import { auditEntry } from '../audit/audit-log.ts';
+import type { SignInFacts } from '../storage/account-store.ts';
 import type { AccountParts } from './accounts.ts';
 import { addressGroup } from './address-group.ts';
-import { ADMIN, userIdentity } from './identities.ts';
+import { type AdminKey, useAdminKey } from './admin-key.ts';
+import { ADMIN, sessionCredential, userIdentity } from './identities.ts';
 import { type OutsidePerson, outsideUser } from './outside-users.ts';
 import { hashSecret, isToken, newToken } from './secrets.ts';
 import { userSubject } from './users.ts';
@@ -48,6 +50,7 @@ const ADMIN_KEY_REFUSED =
 
 export function sessionOperations(parts: AccountParts) {
   const { store, audit, passwords, signIns, identities, sessionTimes, clock, random } = parts;
+  const { adminKey } = parts;
 
   const newSession = (user: User | undefined, method: SignInMethod, origin: Origin): Session => {
     const nowMs = clock.now();
@@ -71,13 +74,19 @@ export function sessionOperations(parts: AccountParts) {
   const openAdminSession = async (
     { origin }: Caller,
     method: SignInMethod,
-    facts: { ticketHash?: string } = {},
+    facts: Pick<SignInFacts, 'ticketHash' | 'adminKey'>,
   ): Promise<SignedIn | undefined> => {
     const session = newSession(undefined, method, origin);
     const token = newToken();
-    const audit = openingEntry(session, { ...ADMIN, origin });
+    const audit = openingEntry(session, { ...ADMIN, credential: sessionCredential(session), origin });
     const opened = await store.createSession(session, hashSecret(token), { ...facts, audit });
     return opened ? { user: undefined, session, token } : undefined;
+  };
+
+  /** Also where the storage has forgotten it, because it was away for long. */
+  const keyInUse = async (key: AdminKey): Promise<string> => {
+    await useAdminKey(key, { store, clock });
+    return key.digest;
   };
 
   const refuseAdmin = async (caller: Caller, message: string): Promise<never> => {
@@ -90,9 +99,14 @@ export function sessionOperations(parts: AccountParts) {
     /** For the greeting of a server: opens one session of the admin key, on any server of the storage. Only its hash is stored. */
     async issueTicket(caller: Caller): Promise<string> {
       requireMay(caller, 'users.manage');
+      if (!adminKey) throw new Error('there is no admin key that a ticket could stand for');
       const ticket = newToken();
       const nowMs = clock.now();
-      await store.addTicket({ hash: hashSecret(ticket), expiresAtMs: nowMs + TICKET_MS }, nowMs);
+      const expiresAtMs = nowMs + TICKET_MS;
+      await store.addTicket(
+        { hash: hashSecret(ticket), expiresAtMs, adminKey: await keyInUse(adminKey) },
+        nowMs,
+      );
       return ticket;
     },
 
@@ -112,7 +126,10 @@ export function sessionOperations(parts: AccountParts) {
       { key, isAdminKey }: { key: string; isAdminKey: (key: string) => boolean },
     ): Promise<SignedIn> {
       const attempt = await signIns.begin({ name: `key ${key}`, address: caller.origin.address });
-      const opened = isAdminKey(key) && (await openAdminSession(caller, 'admin_key'));
+      const opened =
+        adminKey &&
+        isAdminKey(key) &&
+        (await openAdminSession(caller, 'admin_key', { adminKey: await keyInUse(adminKey) }));
       if (!opened) return refuseAdmin(caller, ADMIN_KEY_REFUSED);
       await attempt.succeeded();
       return opened;

@@ -4,7 +4,7 @@
  */
 import { actorOf, type Caller, type Job, Refusal, redactor, requireMay, visibleTo } from '@carillon/domain';
 import { BatchBuffer, type Clock } from '@carillon/foundation';
-import type { AuditEntry, AuditQuery, AuditRecord, AuditStore } from '../storage/audit-store.ts';
+import type { AuditEntry, AuditPage, AuditQuery, AuditRecord, AuditStore } from '../storage/audit-store.ts';
 import { detailsText } from './details-text.ts';
 
 export interface ListAuditQuery extends Omit<AuditQuery, 'namespaces' | 'sinceMade'> {
@@ -48,7 +48,7 @@ export class AuditLog {
    * Newest first. Administrators of a namespace see its entries since it was created; entries of an earlier namespace of
    * the same name, and entries without one, are for administrators of all namespaces.
    */
-  async list(caller: Caller, { namespace, ...query }: ListAuditQuery): Promise<AuditRecord[]> {
+  async page(caller: Caller, { namespace, ...query }: ListAuditQuery): Promise<AuditPage> {
     requireMay(caller, 'audit.read');
     // A grant on one's own jobs does not show what others did.
     const visible = visibleTo(caller, 'audit.read')
@@ -56,7 +56,12 @@ export class AuditLog {
       .map((granted) => granted.namespace);
     const namespaces =
       namespace === undefined ? visible : [namespace].filter((name) => visible?.includes(name) ?? true);
-    return this.#store.list({ ...query, namespaces, sinceMade: visible !== undefined });
+    return this.#store.page({ ...query, namespaces, sinceMade: visible !== undefined });
+  }
+
+  /** The records of the page alone. */
+  async list(caller: Caller, query: ListAuditQuery): Promise<readonly AuditRecord[]> {
+    return (await this.page(caller, query)).records;
   }
 
   /** What was done to one thing, newest first. Whoever calls decides what of it is shown, and to whom. */

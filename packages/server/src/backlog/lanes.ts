@@ -164,9 +164,13 @@ export class Lanes {
   }
 
   /** What a claim of these picks saw. */
-  settle(picks: readonly LanePick[], scans: readonly LaneScan[], { runsMax }: { runsMax: number }): void {
+  settle(
+    picks: readonly LanePick[],
+    scans: readonly LaneScan[],
+    { runsMax, isCut = false }: { runsMax: number; isCut?: boolean },
+  ): void {
     const found = scans.reduce((sum, scan) => sum + scan.found, 0);
-    const isFull = found >= runsMax;
+    const isFull = isCut || found >= runsMax;
     const last = isFull ? scans.findLastIndex((scan) => scan.found > 0) : scans.length;
     picks.forEach((pick, i) => {
       const lane = pick.lane as Lane;

@@ -113,7 +113,7 @@ export class StorageBacklog implements Backlog {
       const scans = claimed.scans.map((scan) =>
         scan.nextAtMs === undefined || this.#isNear(scan.nextAtMs) ? scan : { ...scan, nextAtMs: undefined },
       );
-      this.#lanes.settle(picks, scans, { runsMax });
+      this.#lanes.settle(picks, scans, { runsMax, isCut: claimed.isCut });
       return claimed;
     } catch (error) {
       const isStorages = error instanceof StorageUnavailable || error instanceof StorageTimeout;

@@ -187,7 +187,7 @@ export class OutcomeRecorder implements RunReports, Service {
       error: 'error' in outcome ? outcome.error : undefined,
       result: 'result' in outcome ? outcome.result : undefined,
       next: step ? step.next : FINISH,
-      ...(usage && { usage: { ...usage, runId: run.runId, claimedAtMs: run.claimedAtMs } }),
+      usage: usage && { ...usage, runId: run.runId, claimedAtMs: run.claimedAtMs },
     };
   }
 

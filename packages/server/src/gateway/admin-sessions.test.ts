@@ -1,6 +1,12 @@
 /** Signing in with the admin key, or with a ticket that stands for it: once, for a while, as nobody, and until there are people. */
 import { SERVER } from '@carillon/domain';
+import { silentLog } from '@carillon/foundation';
 import { describe, expect, it } from 'vitest';
+import { Accounts } from '../accounts/accounts.ts';
+import { adminKeyDigest } from '../accounts/admin-key.ts';
+import { CACHED_MS } from '../accounts/identities.ts';
+import { MemoryCounters } from '../counters/memory-counters.ts';
+import { NODE } from '../operations/operations.fixture.ts';
 import { GatewayFixture, KEY, PASSWORD } from './gateway.fixture.ts';
 
 const me = '/api/session';
@@ -25,7 +31,7 @@ describe('the admin key', () => {
       ...{ user: null, csrf_token: expect.any(String) },
       expires_at: '2030-01-02T00:00:00.000Z',
     });
-    expect(String(headers['set-cookie'])).toMatch(/; HttpOnly; SameSite=Lax; Max-Age=43200$/);
+    expect(String(headers['set-cookie'])).toMatch(/; HttpOnly; SameSite=Strict; Max-Age=43200$/);
     const who = await fixture.askAs({ cookie: browser.cookie }, 'GET', me);
     expect(who.body).toMatchObject({
       ...{ kind: 'key', id: 'admin', name: 'admin key', user_id: null },
@@ -101,6 +107,64 @@ describe('a ticket', () => {
   });
 });
 
+describe('in the audit log', () => {
+  it('the admin key, a session that it opened and one that a ticket opened are told apart', async () => {
+    const fixture = new GatewayFixture();
+    const byKey = await signInWith(fixture, { key: KEY });
+    const byTicket = await signInWith(fixture, { ticket: await ticketOf(fixture) });
+    await fixture.post('/api/namespaces', { name: 'one' });
+    await fixture.askAs(byKey.browser, 'POST', '/api/namespaces', { name: 'two' });
+    await fixture.askAs(byTicket.browser, 'POST', '/api/namespaces', { name: 'three' });
+    const { body } = await fixture.ask('GET', '/api/audit?action=namespaces.create');
+    const said = body.map(({ actor }: { actor: { id: string; via: object | null } }) => [
+      actor.id,
+      actor.via,
+    ]);
+    const via = (name: string) => ({ kind: 'session', id: expect.any(String), name });
+    expect(said).toEqual([
+      ['admin', via('ticket')],
+      ['admin', via('admin_key')],
+      ['admin', null],
+    ]);
+    // What one session did is found by its id.
+    const { id } = said[0][1];
+    const { body: its } = await fixture.ask('GET', `/api/audit?actor=${id}`);
+    expect(its.map(({ action }: { action: string }) => action)).toEqual([
+      'namespaces.create',
+      'session.sign_in',
+    ]);
+  });
+});
+
+describe('an admin key that was replaced', () => {
+  it('ends its sessions and tickets on every server, when its server starts with another', async () => {
+    const fixture = new GatewayFixture();
+    const { browser } = await signInWith(fixture, { key: KEY });
+    const byTicket = await signInWith(fixture, { ticket: await ticketOf(fixture) });
+    const unused = await ticketOf(fixture);
+    const { storage, clock, random, audit } = fixture;
+    const restarted = new Accounts({
+      ...{ store: storage.accounts, clock, random, audit, log: silentLog, counters: new MemoryCounters() },
+      adminKey: { holder: NODE, digest: adminKeyDigest('another key') },
+    });
+    await restarted.start();
+    fixture.clock.advance(CACHED_MS);
+    expect((await fixture.askAs(browser, 'GET', me)).status).toBe(401);
+    expect((await fixture.askAs(byTicket.browser, 'GET', me)).status).toBe(401);
+    expect((await signInWith(fixture, { ticket: unused })).status).toBe(401);
+    await restarted.stop();
+  });
+
+  it('and one that stays the same ends nothing', async () => {
+    const fixture = new GatewayFixture();
+    const { browser } = await signInWith(fixture, { key: KEY });
+    await fixture.accounts.start();
+    fixture.clock.advance(CACHED_MS);
+    expect((await fixture.askAs(browser, 'GET', me)).status).toBe(200);
+    await fixture.accounts.stop();
+  });
+});
+
 describe('a body that signs in', () => {
   it.each([
     [{}, 'field_missing', 'name'],
@@ -126,9 +190,18 @@ describe('the first account', () => {
     const { 'x-csrf-token': token, cookie } = await fixture.signIn('ada');
     expect((await fixture.askAs({ cookie, 'x-csrf-token': token }, 'GET', me)).body.name).toBe('ada');
     const { body: audit } = await fixture.ask('GET', '/api/audit?action=users.create');
-    expect(audit).toMatchObject([{ actor: { kind: 'key', id: 'admin', name: 'admin key', via: null } }]);
+    const [{ session_id: id }] = (await fixture.askAs(browser, 'GET', '/api/sessions?all=true')).body.slice(
+      -1,
+    );
+    const actor = {
+      kind: 'key',
+      id: 'admin',
+      name: 'admin key',
+      via: { kind: 'session', id, name: 'ticket' },
+    };
+    expect(audit).toMatchObject([{ actor }]);
     const { body: opened } = await fixture.ask('GET', '/api/audit?action=session.sign_in&actor=admin');
-    expect(opened).toMatchObject([{ actor: { name: 'admin key' }, after: { method: 'ticket' } }]);
+    expect(opened).toMatchObject([{ actor, after: { method: 'ticket' } }]);
     // The admin signs out, and Ada goes on.
     expect((await fixture.askAs(browser, 'DELETE', me)).status).toBe(204);
     expect((await fixture.askAs(browser, 'GET', me)).status).toBe(401);

@@ -157,6 +157,8 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   const isAdminKey = (key: string) => sameSecret(key, adminKey);
   const table = allOperations({
     ...{ operations, address, isAdminKey, authenticate },
+    // The admin key comes without a credential, and has no limit.
+    charge: (caller, items) => caller.credential && limits?.chargeCaller(caller, items),
     ...{ oidc: options.oidc, stopping: stopping.signal },
   });
   const isOffered = ({ access }: { access: Access }) => isServed(access, served);

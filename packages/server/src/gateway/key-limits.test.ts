@@ -1,4 +1,5 @@
 /** Limits are those of a person, however many keys they make; keys are few, and gone some time after they expired. */
+import { randomUUID } from 'node:crypto';
 import type { Grant } from '@carillon/domain';
 import { ManualClock, SeededRandom, silentLog } from '@carillon/foundation';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -36,6 +37,36 @@ describe('a person with many keys', () => {
     expect(await ask(await gateway.keyWith(VIEWER, { ownerId: other }))).toBe(200);
     // Keys of nobody are each their own.
     for (let n = 0; n < 4; n += 1) expect(await ask(await gateway.keyWith(VIEWER))).toBe(200);
+  });
+
+  it('owes each item of a request in bulk, whichever key it came with', async () => {
+    const clock = new ManualClock();
+    const limits = new RequestLimits({
+      settings: { perCaller: 10, perAddress: 0, burstSeconds: 2 },
+      ...{ counters: new MemoryCounters(), clock, random: new SeededRandom(1), log: silentLog },
+    });
+    gateway = new GatewayFixture({ limits });
+    const { userId: ownerId } = await gateway.person('bob', [{ role: 'operator' }]);
+    const operator: Grant = { ...VIEWER, role: 'operator' };
+    const keys = [await gateway.keyWith(operator, { ownerId }), await gateway.keyWith(operator, { ownerId })];
+    const ids = Array.from({ length: 100 }, () => randomUUID());
+    const paid = async (path: string, payload: object) => {
+      clock.advance(3_600_000);
+      const bulk = await gateway.askWith(keys[0]!, 'POST', path, { payload });
+      const next = await gateway.askWith(keys[1]!, 'GET', '/api/jobs');
+      return [bulk.status, bulk.headers['ratelimit-remaining'], next.status, next.headers['retry-after']];
+    };
+    const owed = [200, '0', 429, '9'];
+    expect(await paid('/api/runs/bulk', { action: 'cancel', run_ids: ids })).toEqual(owed);
+    expect(await paid('/api/runs/bulk', { action: 'rerun', run_ids: ids, dry_run: true })).toEqual(owed);
+    expect(await paid('/api/jobs/bulk', { action: 'pause', job_ids: ids })).toEqual(owed);
+    expect(await paid('/api/jobs/bulk', { action: 'pause', job_ids: ids.slice(0, 2) })).toEqual([
+      ...[200, '18', 200, undefined],
+    ]);
+    // The admin key has no limit.
+    const admin = () =>
+      gateway.ask('POST', '/api/runs/bulk', { payload: { action: 'cancel', run_ids: ids } });
+    for (let n = 0; n < 3; n += 1) expect((await admin()).status).toBe(200);
   });
 
   it('follows the events as often as with one', async () => {

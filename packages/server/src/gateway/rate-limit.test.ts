@@ -51,6 +51,27 @@ describe('a bucket', () => {
     expect(admitted(limits, 100, BOB)).toBe(20);
   });
 
+  it('owes what one request did beside its first item, and admits nothing until it is paid', () => {
+    const { clock, limits } = scene();
+    limits.admitCaller(ADA);
+    limits.chargeCaller(ADA, 120);
+    expect(limits.allowanceOf(ADA)).toEqual({ limit: 20, remaining: 0, resetSeconds: 12 });
+    expect(() => limits.admitCaller(ADA)).toThrow(expect.objectContaining({ retryAfterSeconds: 11 }));
+    // Sent at the same time: it was admitted, and does not get through.
+    expect(() => limits.chargeCaller(ADA, 120)).toThrow(expect.objectContaining({ code: 'rate_limited' }));
+    limits.admitCaller(BOB);
+    clock.advance(11_000);
+    expect(admitted(limits, 100)).toBe(10);
+  });
+
+  it('is charged nothing more for one item', () => {
+    const { limits } = scene({ perCaller: 1, burstSeconds: 1 });
+    limits.admitCaller(ADA);
+    limits.chargeCaller(ADA, 1);
+    limits.chargeCaller(ADA, 0);
+    expect(limits.allowanceOf(ADA)).toMatchObject({ remaining: 0, resetSeconds: 1 });
+  });
+
   it('says how long to wait', () => {
     const { limits } = scene({ perCaller: 1, burstSeconds: 1 });
     limits.admitCaller(ADA);

@@ -97,12 +97,23 @@ export class RequestLimits implements Service {
 
   admitAddress(address: string): void {
     const { perAddress } = this.#options.settings;
-    if (perAddress > 0) this.#admit(`requests/address/${addressGroup(address)}`, perAddress);
+    if (perAddress > 0) this.#take(`requests/address/${addressGroup(address)}`, { rate: perAddress });
   }
 
   admitCaller(caller: LimitedCaller): void {
     const { perCaller } = this.#options.settings;
-    if (perCaller > 0) this.#admit(bucketOf(caller), perCaller);
+    if (perCaller > 0) this.#take(bucketOf(caller), { rate: perCaller });
+  }
+
+  /**
+   * One request that does as much as so many: it may leave a debt, which is paid off before the next one is admitted. Refused while
+   * there is one, so that many sent at once do not each get through.
+   */
+  chargeCaller(caller: LimitedCaller, items: number): void {
+    const { perCaller } = this.#options.settings;
+    // The request itself was counted when it came.
+    if (perCaller > 0 && items > 1)
+      this.#take(bucketOf(caller), { rate: perCaller, least: 0, count: items - 1 });
   }
 
   /** Undefined: the caller has no limit. */
@@ -143,12 +154,16 @@ export class RequestLimits implements Service {
     return undefined;
   }
 
-  #admit(name: string, rate: number): void {
+  /** least: what must be there for as many as count to be taken. */
+  #take(
+    name: string,
+    { rate, least = 1, count = 1 }: { rate: number; least?: number; count?: number },
+  ): void {
     const bucket = this.#buckets.getOrCompute(name, () => this.#newBucket(rate));
     const tokens = this.#fill(bucket);
-    if (tokens < 1) throw new RateLimited(this.#burst(rate), Math.max(1, Math.ceil((1 - tokens) / rate)));
-    bucket.tokens = tokens - 1;
-    bucket.unreported += 1;
+    if (tokens < least) throw new RateLimited(this.#burst(rate), Math.max(1, Math.ceil((1 - tokens) / rate)));
+    bucket.tokens = tokens - count;
+    bucket.unreported += count;
   }
 
   #newBucket(rate: number): Bucket {
@@ -171,7 +186,9 @@ export class RequestLimits implements Service {
     if (reported && atMs - reported.atMs < 3 * EXCHANGE_MS) {
       const before = reported.windowMs === windowMs ? reported.total : 0;
       const others = Math.max(0, total - before - add);
-      bucket.tokens = Math.max(-this.#burst(bucket.rate), bucket.tokens - others);
+      // What others used leaves a debt of a burst at most; what was charged here is owed in full.
+      const debt = Math.max(-this.#burst(bucket.rate), bucket.tokens - others);
+      bucket.tokens = Math.min(bucket.tokens, debt);
     }
     bucket.reported = { windowMs, total, atMs };
   }

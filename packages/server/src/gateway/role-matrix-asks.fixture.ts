@@ -33,3 +33,20 @@ export const aHandler = async ({ fixture }: Scene) => {
   ]);
   return { url: '/handlers/report' };
 };
+
+export const VIEW_ID = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f';
+
+/** The persons of the matrix are users, each with a view under VIEW_ID. */
+export const byPersons =
+  (asked: { readonly url: string; readonly payload?: object }) =>
+  async ({ fixture: { storage } }: Scene) => {
+    const view = { viewId: VIEW_ID, screen: 'jobs', name: 'Paused', query: {}, updatedAtMs: 1 } as const;
+    for (const userId of ['ann', 'bob']) {
+      await storage.accounts.createUser({
+        ...{ userId, name: userId, displayName: '', disabled: false, passwordHash: undefined, grants: [] },
+        ...{ createdAtMs: 1, updatedAtMs: 1 },
+      });
+      await storage.ownSettings.putView(userId, view, { viewsMax: 1 });
+    }
+    return asked;
+  };

@@ -3,7 +3,7 @@ import { type Action, type Caller, knowsNamespace, may, mayHandOut, sees } from 
 import type { Access } from './api/operation.ts';
 import { HERE } from './role-matrix.fixture.ts';
 
-export type Expected = 'allowed' | 403 | 404;
+export type Expected = 'allowed' | 403 | 404 | 409;
 
 export interface Rule {
   /** What the way in must be described with: the documents tell people nothing else than is tried here. */
@@ -54,6 +54,12 @@ export const ownOrOthers = (action: Action): Rule => ({
 export const sessionOfOthers: Rule = {
   needs: 'self',
   expected: (caller) => allowedIf(may(caller, 'users.manage'), isPerson(caller) ? 404 : 403),
+};
+
+/** What a person keeps for themselves; a key that is limited to some permissions is no person. */
+export const ofPersons: Rule = {
+  needs: 'self',
+  expected: (caller) => (isPerson(caller) && caller.scopes === undefined ? 'allowed' : 409),
 };
 
 const isPerson = ({ userId }: Caller) => userId !== undefined;

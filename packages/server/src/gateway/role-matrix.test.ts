@@ -14,7 +14,7 @@ import type { Access, ApiContext, Operation } from './api/operation.ts';
 import { metricsEndpoint } from './metrics-endpoint.ts';
 import { readJsonBodies } from './read-input.ts';
 import { CALLERS, HERE, makeScene, type Scene } from './role-matrix.fixture.ts';
-import { aHandler, aKey, aSecret, at, aUser, job } from './role-matrix-asks.fixture.ts';
+import { aHandler, aKey, aSecret, at, aUser, byPersons, job, VIEW_ID } from './role-matrix-asks.fixture.ts';
 import { type Entry, INSIGHT_ENTRIES } from './role-matrix-insight.fixture.ts';
 import {
   applyHere,
@@ -26,6 +26,7 @@ import {
   newHere,
   newKeyHere,
   newWorkerKeyHere,
+  ofPersons,
   others,
   ownOrOthers,
   sessionOfOthers,
@@ -170,6 +171,20 @@ const ENTRIES: Record<string, Entry> = {
     },
     ...sessionOfOthers,
   },
+  'GET /me/views': { ask: at('/me/views'), ...everybody('self') },
+  'PUT /me/views/{id}': {
+    ask: byPersons({ url: `/me/views/${VIEW_ID}`, payload: { screen: 'jobs', name: 'Paused', query: {} } }),
+    ...ofPersons,
+  },
+  'DELETE /me/views/{id}': {
+    ask: byPersons({ url: `/me/views/${VIEW_ID}` }),
+    ...ofPersons,
+  },
+  'GET /me/preferences': { ask: at('/me/preferences'), ...everybody('self') },
+  'PUT /me/preferences': {
+    ask: byPersons({ url: '/me/preferences', payload: { zone: 'UTC' } }),
+    ...ofPersons,
+  },
   'GET /keys': { ask: at('/keys'), ...ownOrOthers('keys.read') },
   'POST /keys': {
     ask: at('/keys', { name: 'new', namespace: HERE.namespace, role: 'viewer' }),
@@ -254,6 +269,7 @@ function endpointsOf(scene?: Scene): Operation[] {
   return allOperations({
     operations: scene?.fixture.everyones ?? {},
     address: '',
+    charge: () => undefined,
     stopping: new AbortController().signal,
     authenticate: async () => {
       throw new Error('nobody is asked twice');

@@ -149,7 +149,7 @@ test('hazard 23: schemas of workers that take long are not used for the rest of 
   let refused = 0;
   for (let i = 0; i < 100; i += 1) {
     try {
-      check(slow);
+      check?.(slow);
     } catch {
       refused += 1;
     }
@@ -158,7 +158,7 @@ test('hazard 23: schemas of workers that take long are not used for the rest of 
   expect(refused).toBeGreaterThan(1);
   expect(logged).toMatchObject([{ handler: 'slow' }]);
   perLook = 0;
-  for (const other of ['honest', 'own']) expect(() => check(job({}, other))).toThrow('url');
+  for (const other of ['honest', 'own']) expect(() => check?.(job({}, other))).toThrow('url');
   spent += 60_000;
-  expect(() => check(slow)).toThrow('url');
+  expect(() => check?.(slow)).toThrow('url');
 });

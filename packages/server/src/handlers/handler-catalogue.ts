@@ -39,8 +39,6 @@ const COMPILED_MAX = 200;
 /** What nobody has offered for this long is forgotten. */
 const FORGET_MS = 30 * 24 * 3_600_000;
 
-const TAKES_ANY: PayloadCheck = () => undefined;
-
 export class HandlerCatalogue {
   readonly #options: HandlerCatalogueOptions;
   /** Names that nobody describes are known as well, as null. */
@@ -83,11 +81,10 @@ export class HandlerCatalogue {
     for (const { name } of handlers) this.#known.delete(name);
   }
 
-  /** Reads what is known of these handlers; the check that it answers reads nothing. */
-  async checkFor(handlers: readonly string[]): Promise<PayloadCheck> {
+  /** Reads what is known of these handlers; the check that it answers reads nothing. Undefined: they take any payload. */
+  async checkFor(handlers: readonly string[]): Promise<PayloadCheck | undefined> {
     const names = [...new Set(handlers)].filter((name) => !PAYLOAD_CHECKS.has(name));
     const scripts = handlers.includes(SCRIPT_HANDLER) ? await this.#scripts() : undefined;
-    if (names.length === 0) return scripts ?? TAKES_ANY;
     const described = new Map<string, HandlerDescription>();
     const unknown: string[] = [];
     for (const name of names) {
@@ -96,6 +93,7 @@ export class HandlerCatalogue {
       else if (known === undefined) unknown.push(name);
     }
     for (const [name, found] of await this.#read(unknown)) described.set(name, found);
+    if (described.size === 0 && !scripts) return undefined;
     return ({ handler, payload }) => {
       if (handler === SCRIPT_HANDLER) scripts?.({ handler, payload });
       const found = described.get(handler);
@@ -104,7 +102,7 @@ export class HandlerCatalogue {
   }
 
   async checkPayload(job: Pick<JobDefinition, 'handler' | 'payload'>): Promise<void> {
-    (await this.checkFor([job.handler]))(job);
+    (await this.checkFor([job.handler]))?.(job);
   }
 
   async #scripts(): Promise<PayloadCheck | undefined> {

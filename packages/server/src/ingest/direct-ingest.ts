@@ -33,7 +33,15 @@ const LARGE_FLUSHES_MAX = 3;
 /** Few: each takes as long as a statement may run, and callers wait for it. */
 const TIMEOUTS_MAX = 3;
 
-type Outcome = { readonly inserted: InsertedJob } | { readonly error: unknown };
+class NotInserted {
+  readonly error: unknown;
+
+  constructor(error: unknown) {
+    this.error = error;
+  }
+}
+
+type Outcome = InsertedJob | NotInserted;
 
 export class DirectIngest implements Ingest {
   readonly #jobs: Pick<JobStore, 'insert'>;
@@ -92,7 +100,8 @@ export class DirectIngest implements Ingest {
     const parts: Promise<readonly Outcome[]>[] = [];
     for (let from = 0; from < jobs.length; from += this.#batchMax)
       parts.push(buffer.addAll(jobs.slice(from, from + this.#batchMax)));
-    return (await Promise.all(parts)).flat().map(insertedOf);
+    const outcomes = parts.length === 1 ? await parts[0]! : (await Promise.all(parts)).flat();
+    return outcomes.map(insertedOf);
   }
 
   /** Not in the buffer: who shares a transaction with others cannot take it back. */
@@ -119,8 +128,8 @@ export class DirectIngest implements Ingest {
   /** Callers who never met share a transaction: one job that the storage cannot take must not fail the others. */
   #insert(batch: readonly NewJob[]): Promise<readonly Outcome[]> {
     return applyInBatches<NewJob, Outcome>(batch, {
-      apply: async (part) => (await this.#jobs.insert(auditedAtOnce(part))).map((inserted) => ({ inserted })),
-      fail: (error) => ({ error }),
+      apply: (part) => this.#jobs.insert(auditedAtOnce(part)),
+      fail: (error) => new NotInserted(error),
       timeoutsMax: TIMEOUTS_MAX,
     });
   }
@@ -134,8 +143,8 @@ function auditedAtOnce(batch: readonly NewJob[]): readonly NewJob[] {
 }
 
 function insertedOf(outcome: Outcome): InsertedJob {
-  if ('error' in outcome) throw outcome.error;
-  return outcome.inserted;
+  if (outcome instanceof NotInserted) throw outcome.error;
+  return outcome;
 }
 
 function overloaded(): Refusal {

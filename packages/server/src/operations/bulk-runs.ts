@@ -1,4 +1,7 @@
-/** Cancels runs, or runs them again, in bulk: those that are named, or those of a filter. One request does a bounded number. */
+/**
+ * Cancels runs, or runs them again, in bulk: those that are named, or those of a filter. One request does a bounded number. What it names
+ * is read at once; only a run that is changed costs more, and of those a few go on at a time, of all requests together.
+ */
 import {
   type Action,
   BULK_RUNS_MAX,
@@ -14,11 +17,11 @@ import {
   sees,
   visibleTo,
 } from '@carillon/domain';
-import type { ListedRun } from '../storage/run-store.ts';
+import type { LatestAttempt, ListedRun } from '../storage/run-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
-import { maySearchErrors, momentMs, runOperations } from './runs.ts';
-import { mapInParallel } from './support/in-parallel.ts';
-import { jobNotFound, visibleRun } from './support/visibility.ts';
+import { cancelFound, failureKeyOf, maySearchErrors, momentMs, rerunFound } from './runs.ts';
+import { type BulkLanes, type Charge, mapInParallel } from './support/in-parallel.ts';
+import { jobNotFound, requireVisibleRun } from './support/visibility.ts';
 
 export interface BulkRunsRequest {
   readonly action: BulkRunAction;
@@ -29,6 +32,7 @@ export interface BulkRunsRequest {
   /** Of runs that are run again: why, and the key under which each is added once. */
   readonly reason?: string | null | undefined;
   readonly idempotencyKey?: string | undefined;
+  readonly charge?: Charge;
 }
 
 export interface BulkRunResult {
@@ -60,29 +64,37 @@ function defaultStatuses(action: BulkRunAction, { jobId }: RunSelection): readon
   return jobId === undefined ? ['CLAIMED', 'RUNNING'] : ['QUEUED', 'CLAIMED', 'RUNNING'];
 }
 
-export function bulkRunOperations(ports: OperationPorts) {
-  const { cancelRun, rerunRun } = runOperations(ports);
+export function bulkRunOperations(ports: OperationPorts, lanes: BulkLanes) {
+  const { storage, clock } = ports;
 
   return {
     async bulkRuns(caller: Caller, request: BulkRunsRequest): Promise<BulkRunsReport> {
-      const { action, of, dryRun, reason, idempotencyKey } = request;
+      const { action, of, dryRun, reason, idempotencyKey, charge = () => undefined } = request;
       const permission = PERMISSION[action];
       requireMay(caller, permission);
-      const { runIds, next } =
+      const named = 'runIds' in of ? [...new Set(of.runIds)] : undefined;
+      if (named) charge(named.length);
+      const { found, runIds, next } =
         'runIds' in of
-          ? { runIds: [...new Set(of.runIds)], next: undefined }
-          : await select(ports, caller, { action, ...of });
+          ? { found: await storage.runs.latest(named!, clock.now()), runIds: named!, next: undefined }
+          : await select(ports, caller, { action, charge, ...of });
       const attempt = async (runId: RunId): Promise<BulkRunResult> => {
-        if (dryRun) {
-          const { latest } = await visibleRun(ports, { caller, runId, action: permission });
-          requireFitting(action, latest);
-          return { runId, outcome: 'unchanged' };
-        }
+        const latest = requireVisibleRun(found.get(runId), { caller, runId, action: permission });
+        requireFitting(action, latest);
+        return dryRun ? { runId, outcome: 'unchanged' } : await lanes.run(() => change(latest));
+      };
+      const change = async (latest: LatestAttempt): Promise<BulkRunResult> => {
+        const { runId, jobId } = latest;
         if (action === 'cancel') {
-          const { changed } = await cancelRun(caller, runId);
-          return { runId, outcome: changed ? 'changed' : 'unchanged' };
+          const verdict = await cancelFound(ports, caller, {
+            runId,
+            jobId,
+            namespace: latest.job?.namespace,
+          });
+          return { runId, outcome: verdict === 'asked_before' ? 'unchanged' : 'changed' };
         }
-        const again = await rerunRun(caller, runId, { reason, idempotencyKey });
+        const job = await storage.jobs.get(jobId);
+        const again = await rerunFound(ports, caller, { latest, job, options: { reason, idempotencyKey } });
         return { runId, outcome: again.added ? 'changed' : 'unchanged', newRunId: again.runId };
       };
       const results = await mapInParallel(runIds, (runId) => orRefused(runId, attempt));
@@ -134,8 +146,9 @@ async function select(
     action,
     selection,
     before,
-  }: { action: BulkRunAction } & Extract<BulkRunsRequest['of'], { selection: object }>,
-): Promise<Pick<BulkRunsReport, 'runIds' | 'next'>> {
+    charge,
+  }: { action: BulkRunAction; charge: Charge } & Extract<BulkRunsRequest['of'], { selection: object }>,
+): Promise<Pick<BulkRunsReport, 'runIds' | 'next'> & { found: ReadonlyMap<RunId, LatestAttempt> }> {
   const { storage, accounts, clock } = ports;
   const { since, until, ...query } = selection;
   const job = await requireJob(ports, caller, selection);
@@ -145,18 +158,17 @@ async function select(
   const allowed = query.error === undefined ? permission : maySearchErrors(caller, selection, job);
   const { runs, stoppedAt } = await storage.runs.list({
     ...query,
+    failureKey: await failureKeyOf(ports, query),
     statuses: query.statuses?.length ? query.statuses : defaultStatuses(action, selection),
     ...{ visible: visibleTo(caller, allowed), before, limit: BULK_RUNS_MAX + 1, nowMs },
     ...{ sinceMs: momentMs(since, nowMs), untilMs: momentMs(until, nowMs) },
   });
   const listed = runs.slice(0, BULK_RUNS_MAX);
-  const meant = await mapInParallel(listed, async ({ run }) => {
-    if (action === 'cancel') return [run.runId];
-    const [latest] = await storage.runs.attempts(run.runId, nowMs);
-    return latest?.epoch === run.epoch ? [run.runId] : [];
-  });
+  charge(listed.length);
+  const found = await storage.runs.latest([...new Set(listed.map(({ run }) => run.runId))], nowMs);
+  const meant = listed.filter(({ run }) => action === 'cancel' || found.get(run.runId)?.epoch === run.epoch);
   const next = runs.length > BULK_RUNS_MAX ? listed.at(-1)?.cursor : stoppedAt;
-  return { runIds: [...new Set(meant.flat())], next };
+  return { found, runIds: [...new Set(meant.map(({ run }) => run.runId))], next };
 }
 
 async function requireJob(

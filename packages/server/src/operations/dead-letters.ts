@@ -18,7 +18,7 @@ import type { DeadLetter, DeadLetterCursor, DeadLetterQuery } from '../storage/r
 import type { OperationPorts } from './operation-ports.ts';
 import { inputOf } from './runs.ts';
 import { announceChange } from './support/announce.ts';
-import { countInParallel } from './support/in-parallel.ts';
+import { type BulkLanes, type Charge, countInParallel } from './support/in-parallel.ts';
 import { jobGone, visibleDeadLetter } from './support/visibility.ts';
 
 export interface ListedDeadLetters {
@@ -40,6 +40,7 @@ export interface BulkRedriveRequest {
   readonly dryRun: boolean;
   readonly before?: DeadLetterCursor | undefined;
   readonly limit: number;
+  readonly charge?: Charge;
 }
 
 export interface BulkRedriveReport {
@@ -51,7 +52,7 @@ export interface BulkRedriveReport {
   readonly next: DeadLetterCursor | undefined;
 }
 
-export function deadLetterOperations(ports: OperationPorts) {
+export function deadLetterOperations(ports: OperationPorts, lanes: BulkLanes) {
   const { clock, random } = ports;
   const { runs } = ports.storage;
 
@@ -120,8 +121,9 @@ export function deadLetterOperations(ports: OperationPorts) {
       const query = { ...selection, handled: false, limit, before };
       const { letters, next } = await select(caller, 'dead_letters.redrive', query);
       const runIds = letters.map(({ runId }) => runId);
+      request.charge?.(runIds.length);
       const { done, refused } = await countInParallel(dryRun ? [] : runIds, (runId) =>
-        redriveDeadLetter(caller, runId),
+        lanes.run(() => redriveDeadLetter(caller, runId)),
       );
       return { matched: letters.length, redriven: done, refused, runIds, next };
     },

@@ -14,7 +14,16 @@ import type { Storage } from '../storage/storage.ts';
 export interface OperationPorts {
   readonly storage: Pick<
     Storage,
-    'jobs' | 'runs' | 'insight' | 'runState' | 'members' | 'signingKeys' | 'secrets' | 'handlers' | 'stats'
+    | 'jobs'
+    | 'runs'
+    | 'insight'
+    | 'runState'
+    | 'members'
+    | 'signingKeys'
+    | 'secrets'
+    | 'handlers'
+    | 'stats'
+    | 'ownSettings'
   >;
   /** Which payloads handlers take. */
   readonly handlers: HandlerCatalogue;
@@ -31,5 +40,5 @@ export interface OperationPorts {
   readonly clock: Clock;
   readonly random: Pick<Random, 'id'>;
   /** For computing the occurrences of many schedules, or many of one. */
-  readonly slices: Pick<TimeSlices, 'run'>;
+  readonly slices: Pick<TimeSlices, 'run' | 'runAll'>;
 }

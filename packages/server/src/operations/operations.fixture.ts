@@ -16,6 +16,7 @@ import {
 } from '@carillon/domain';
 import { ManualClock, SeededRandom, silentLog, TimeSlices } from '@carillon/foundation';
 import { Accounts } from '../accounts/accounts.ts';
+import { adminKeyDigest } from '../accounts/admin-key.ts';
 import { AuditLog } from '../audit/audit-log.ts';
 import { MemoryCounters } from '../counters/memory-counters.ts';
 import { EventFeed } from '../event-feed/event-feed.ts';
@@ -34,7 +35,7 @@ import { MemoryStorage } from '../storage/memory/memory-storage.ts';
 import type { Storage } from '../storage/storage.ts';
 import { createOperations, operationsAs } from './operations.ts';
 
-const NODE = '00000000-0000-7000-8000-00000000000a' as NodeId;
+export const NODE = '00000000-0000-7000-8000-00000000000a' as NodeId;
 const BOOT = '00000000-0000-7000-8000-00000000000b' as BootId;
 
 export type SentSignal = { [Name in keyof Signals]: { name: Name; signal: Signals[Name] } }[keyof Signals];
@@ -61,6 +62,7 @@ export class OperationsFixture {
     audit: this.audit,
     ...{ store: this.storage.accounts, clock: this.clock, random: this.random, log: silentLog },
     counters: new MemoryCounters(),
+    adminKey: { holder: NODE, digest: adminKeyDigest('correct-horse-battery-staple') },
     // Real hashing, made cheap: what is tested is that it happens.
     hashCost: { memoryKib: 64, passes: 1, parallelism: 1 },
   });

@@ -21,10 +21,12 @@ import { jobChanges } from './jobs/change-jobs.ts';
 import { jobCreation } from './jobs/create-jobs.ts';
 import { jobReading } from './jobs/read-jobs.ts';
 import type { OperationPorts } from './operation-ports.ts';
+import { ownSettingsOperations } from './own-settings.ts';
 import { runLogOperations } from './run-logs.ts';
 import { runOperations } from './runs.ts';
 import { scheduleOperations } from './schedules.ts';
 import { statsOperations } from './stats.ts';
+import { BulkLanes } from './support/in-parallel.ts';
 import { readWithinBytes } from './support/read-within-bytes.ts';
 import { workerOperations } from './workers.ts';
 
@@ -32,13 +34,14 @@ export type Operations = ReturnType<typeof createOperations>;
 
 export function createOperations(ports: OperationPorts) {
   const { accounts, events, storage, seal, secretValues, clock, random } = ports;
+  const lanes = new BulkLanes();
   return {
     ...jobCreation(ports),
     ...jobReading(ports),
-    ...jobChanges(ports),
+    ...jobChanges(ports, lanes),
     ...jobsByKey(ports),
     ...runOperations(ports),
-    ...bulkRunOperations(ports),
+    ...bulkRunOperations(ports, lanes),
     ...stripOperations(ports),
     // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
     ...whyOperations(ports),
@@ -46,13 +49,14 @@ export function createOperations(ports: OperationPorts) {
     ...searchOperations(ports),
     // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
     ...runLogOperations(ports),
-    ...deadLetterOperations(ports),
+    ...deadLetterOperations(ports, lanes),
     // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
     ...workerOperations(ports),
     // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
     ...handlerOperations(ports),
     ...statsOperations(ports),
     ...scheduleOperations(ports),
+    ...ownSettingsOperations(ports),
     ...accounts.operations,
     ...signingKeyOperations({
       ...{ store: storage.signingKeys, seal, clock, random },
@@ -89,17 +93,17 @@ async function listAudit({ audit, accounts }: OperationPorts, caller: Caller, qu
   const { rows, next } = await readWithinBytes<AuditRecord, number>({
     limit: query.limit,
     read: async (limit, beforeId = query.beforeId) => {
-      const rows = await audit.list(caller, {
+      const { records: rows, stoppedAt } = await audit.page(caller, {
         ...query,
         limit: limit + 1,
         ...(beforeId !== undefined && { beforeId }),
       });
-      return { rows: rows.slice(0, limit), next: rows.length > limit ? rows[limit - 1]!.auditId : undefined };
+      return { rows: rows.slice(0, limit), next: rows.length > limit ? rows[limit - 1]!.auditId : stoppedAt };
     },
     bytesOf: ({ before, after }) => (before?.length ?? 0) + (after?.length ?? 0),
     cursorOf: ({ auditId }) => auditId,
   });
-  if (rows.length === 0 && query.beforeId === undefined)
+  if (rows.length === 0 && next === undefined && query.beforeId === undefined)
     await accounts.namespaces.requireKnown(caller, query.namespace);
   return { entries: rows, next };
 }

@@ -111,7 +111,7 @@ export function momentMs(moment: Moment | undefined, nowMs: number): number | un
 }
 
 export function runOperations(ports: OperationPorts) {
-  const { storage, clock, signals } = ports;
+  const { storage, clock } = ports;
 
   return {
     async getRun(caller: Caller, runId: RunId): Promise<RunDetails> {
@@ -156,6 +156,7 @@ export function runOperations(ports: OperationPorts) {
       );
       const select = {
         ...query,
+        failureKey: await failureKeyOf(ports, query),
         visible,
         nowMs,
         sinceMs: momentMs(since, nowMs),
@@ -206,27 +207,13 @@ export function runOperations(ports: OperationPorts) {
     /** A waiting run ends at once, a running one is asked to stop. Its job and its other runs go on. */
     async cancelRun(caller: Caller, runId: RunId): Promise<CancelledRun> {
       const { latest, job } = await visibleRun(ports, { caller, runId, action: 'runs.cancel' });
-      const nowMs = clock.now();
-      const subject = { kind: 'run', id: runId };
-      const audit = auditEntry(caller, { action: 'runs.cancel', namespace: job?.namespace, subject }, nowMs);
-      const verdict = await storage.jobs.cancelRun(runId, nowMs, audit);
-      switch (verdict) {
-        case 'unknown':
-          throw runNotFound(runId);
-        case 'finished':
-          throw new Refusal('run_already_finished', `The run ${runId} has ended already.`);
-        case 'asked':
-        case 'asked_before':
-          signals.send('cancel-requested', { runIds: [runId] });
-          break;
-        case 'ended':
-          signals.send('slots-freed', { jobIds: [latest.jobId] });
-      }
+      const { jobId } = latest;
+      const verdict = await cancelFound(ports, caller, { runId, jobId, namespace: job?.namespace });
       const outcome = verdict === 'ended' ? 'cancelled' : 'cancelling';
       const isShown = may(caller, 'runs.read', job ?? { namespace: EVERYWHERE });
       const [run] = isShown ? await storage.runs.attempts(runId, clock.now()) : [];
       return {
-        ...{ jobId: latest.jobId, outcome, changed: verdict !== 'asked_before' },
+        ...{ jobId, outcome, changed: verdict !== 'asked_before' },
         run: run && runsShownTo(caller, job, [run])[0],
       };
     },
@@ -238,22 +225,7 @@ export function runOperations(ports: OperationPorts) {
     async rerunRun(caller: Caller, runId: RunId, options: RunNowOptions = {}): Promise<RequestedRun> {
       const action = 'runs.rerun';
       const { latest, job } = await visibleRun(ports, { caller, runId, action });
-      if (!job) throw jobNotFound(latest.jobId);
-      if (!isFinal(latest.status)) {
-        throw new Refusal('run_not_finished', `The run ${runId} has not ended yet (${latest.status}).`);
-      }
-      const nominalAtMs = latest.scheduledAtMs;
-      const input = options.input === undefined ? await inputOf(ports, runId) : options.input;
-      const request = { ...options, input };
-      return await addRun(ports, {
-        caller,
-        action,
-        job,
-        nominalAtMs,
-        rerunOf: runId,
-        request,
-        asked: options,
-      });
+      return await rerunFound(ports, caller, { latest, job, options });
     },
 
     /** Also while the job is paused. The limits of the job hold; its plan is unchanged. */
@@ -264,6 +236,14 @@ export function runOperations(ports: OperationPorts) {
       return await addRun(ports, { caller, action, job, nominalAtMs, request: options, asked: options });
     },
   };
+}
+
+/** What fingerprints are shown under, where runs are narrowed by one. */
+export async function failureKeyOf(
+  { storage }: Pick<OperationPorts, 'storage'>,
+  { failure }: Pick<RunSelection, 'failure'>,
+): Promise<string | undefined> {
+  return failure === undefined ? undefined : storage.stats.fingerprintKey();
 }
 
 /** By itself, or with its job. Undefined: it was not cancelled, or the audit log does not know it any more. */
@@ -281,6 +261,54 @@ async function cancelledBy(
     if (entry) return entry.actor.name;
   }
   return undefined;
+}
+
+/** A run that the caller may cancel. */
+export async function cancelFound(
+  { storage, clock, signals }: Pick<OperationPorts, 'storage' | 'clock' | 'signals'>,
+  caller: Caller,
+  { runId, jobId, namespace }: { runId: RunId; jobId: JobId; namespace: string | undefined },
+): Promise<'asked' | 'asked_before' | 'ended'> {
+  const nowMs = clock.now();
+  const subject = { kind: 'run', id: runId };
+  const audit = auditEntry(caller, { action: 'runs.cancel', namespace, subject }, nowMs);
+  const verdict = await storage.jobs.cancelRun(runId, nowMs, audit);
+  switch (verdict) {
+    case 'unknown':
+      throw runNotFound(runId);
+    case 'finished':
+      throw new Refusal('run_already_finished', `The run ${runId} has ended already.`);
+    case 'ended':
+      signals.send('slots-freed', { jobIds: [jobId] });
+      return verdict;
+    default:
+      signals.send('cancel-requested', { runIds: [runId] });
+      return verdict;
+  }
+}
+
+/** A run that the caller may run again, and its job. */
+export async function rerunFound(
+  ports: OperationPorts,
+  caller: Caller,
+  found: {
+    latest: Pick<RunView, 'runId' | 'jobId' | 'status' | 'trigger' | 'scheduledAtMs'>;
+    job: Job | undefined;
+    options: RunNowOptions;
+  },
+): Promise<RequestedRun> {
+  const { job, options, latest } = found;
+  const { runId, jobId, status, trigger, scheduledAtMs: nominalAtMs } = latest;
+  if (!job) throw jobNotFound(jobId);
+  if (!isFinal(status))
+    throw new Refusal('run_not_finished', `The run ${runId} has not ended yet (${status}).`);
+  // Only what somebody asked for has an input.
+  const isKept = options.input === undefined && trigger !== 'schedule';
+  const input = isKept ? await inputOf(ports, runId) : options.input;
+  return await addRun(ports, {
+    ...{ caller, action: 'runs.rerun', job, nominalAtMs, rerunOf: runId, asked: options },
+    request: { ...options, input },
+  });
 }
 
 /** A run that has succeeded or was cancelled has none: what may be left of it is about to be removed. */

@@ -6,6 +6,7 @@
 import {
   Cache,
   type Caller,
+  type Job,
   type JobId,
   type Moment,
   may,
@@ -15,6 +16,7 @@ import {
   visibleTo,
 } from '@carillon/domain';
 import { boundFailures, failureGroup, mergeFailures } from '../storage/bound-failures.ts';
+import { shownFingerprint } from '../storage/error-group.ts';
 import type { Quantiles } from '../storage/log-histogram.ts';
 import { countAttempts, RunTally } from '../storage/run-tally.ts';
 import {
@@ -152,19 +154,20 @@ export function statsOperations(ports: OperationPorts) {
     async listFailures(caller: Caller, query: FailuresQuery = {}): Promise<FailureGroup[]> {
       const span = spanOf({ ...query, bucket: 'hour' }, clock.now(), FAILURES_SPAN_MS);
       const { limit = FAILURES_DEFAULT, jobId } = query;
-      const shown = (groups: readonly FailureGroup[]) => groups.map((group) => shownTo(caller, group));
+      const key = await stats.fingerprintKey();
+      const shown = (groups: readonly FailureGroup[]) =>
+        groups.map((group) => shownTo(caller, group, { key }));
       if (jobId !== undefined) {
         const job = await visibleJob(ports, { caller, jobId, action: 'runs.read' });
         const attempts = await attemptsOf(ports, { caller, jobId, span });
-        const groups = groupsOf(attempts, { jobId, namespace: job.namespace, handler: job.handler, limit });
-        const shownGroups = groups.map((group) => ({ ...group, sampleJobName: job.name }));
-        return shownGroups.map((group) => shownTo(caller, group, job.userId));
+        const groups = groupsOf(attempts, { job, limit });
+        return groups.map((group) => shownTo(caller, group, { key, userId: job.userId }));
       }
       const namespaces = await readable(caller, query.namespace);
       await count();
       const { fromMs, toMs } = span;
-      const key = JSON.stringify(['failures', fromMs, toMs, namespaces, limit]);
-      return shown(await shared(key, () => stats.failures({ fromMs, toMs, namespaces, limit })));
+      const asked = JSON.stringify(['failures', fromMs, toMs, namespaces, limit]);
+      return shown(await shared(asked, () => stats.failures({ fromMs, toMs, namespaces, limit })));
     },
   };
 }
@@ -217,7 +220,7 @@ function jobStats(attempts: readonly CountedAttempt[], span: Span): Stats {
 
 function groupsOf(
   attempts: readonly CountedAttempt[],
-  { jobId, namespace, handler, limit }: { jobId: JobId; namespace: string; handler: string; limit: number },
+  { job: { jobId, namespace, handler, name }, limit }: { job: Job; limit: number },
 ): FailureGroup[] {
   const tally = new RunTally();
   for (const { status, ...attempt } of attempts.toReversed())
@@ -226,14 +229,18 @@ function groupsOf(
       status: status as Parameters<RunTally['addRecord']>[0]['status'],
     });
   const rows = boundFailures(tally.failures(), new Map());
-  return mergeFailures(rows, limit).map((row) => failureGroup(row, undefined));
+  return mergeFailures(rows, limit).map((row) => failureGroup(row, name));
 }
 
-/** What errors quote is as secret as payloads. */
-function shownTo(caller: Caller, group: FailureGroup, userId?: string | undefined): FailureGroup {
+/** What errors quote is as secret as payloads; of those that are not shown, the fingerprint tells nothing either. */
+function shownTo(
+  caller: Caller,
+  group: FailureGroup,
+  { key, userId }: { key: string; userId?: string | undefined },
+): FailureGroup {
   const { namespace, message: error } = group;
   const [shown] = runsShownTo(caller, { namespace, userId }, [{ error }]);
-  return { ...group, message: shown!.error! };
+  return { ...group, fingerprint: shownFingerprint(key, group), message: shown!.error! };
 }
 
 type Capacity = Pick<StatsNow, 'running' | 'slots' | 'workers'>;

@@ -6,31 +6,35 @@ type Plain = string | number | boolean | null | undefined;
 
 /** For values that need no quoting: numbers, booleans, UUIDs, words of our own. */
 export function plainArray(values: readonly Plain[]): string {
-  let text = '{';
-  for (let i = 0; i < values.length; i += 1) {
-    if (i > 0) text += ',';
-    text += values[i] ?? 'NULL';
-  }
-  return `${text}}`;
+  return literalOf(values, (value) => String(value ?? 'NULL'));
 }
 
 const NEEDS_ESCAPE = /["\\]/g;
 
 /** For any text. */
 export function textArray(values: readonly (string | null | undefined)[]): string {
-  let text = '{';
-  // Columns often say the same in every row: the name of a handler, who asked, from where.
-  let last: string | undefined;
-  let quoted = '';
-  for (let i = 0; i < values.length; i += 1) {
-    if (i > 0) text += ',';
-    const value = values[i];
-    if (value === null || value === undefined) text += 'NULL';
-    else {
-      if (value !== last) quoted = `"${value.replace(NEEDS_ESCAPE, '\\$&')}"`;
+  return literalOf(values, (value) =>
+    value === null || value === undefined ? 'NULL' : `"${value.replace(NEEDS_ESCAPE, '\\$&')}"`,
+  );
+}
+
+/**
+ * Columns often say the same in neighbouring rows, such as an instant or the name of a handler: that is written once. Each element is added
+ * together with its comma, since every addition makes a piece that the text is put together from in the end.
+ */
+function literalOf<Value extends Plain>(values: readonly Value[], write: (value: Value) => string): string {
+  if (values.length === 0) return '{}';
+  let last = values[0]!;
+  const first = write(last);
+  let next = `,${first}`;
+  let text = `{${first}`;
+  for (let i = 1; i < values.length; i += 1) {
+    const value = values[i]!;
+    if (value !== last) {
       last = value;
-      text += quoted;
+      next = `,${write(value)}`;
     }
+    text += next;
   }
   return `${text}}`;
 }

@@ -1,6 +1,13 @@
 -- The schema of a freshly migrated database, to read and to compare: a test fails when it differs from what the
 -- migrations make. Written by `node scripts/dump-schema.ts`; edit the migrations, not this file.
 
+CREATE TABLE admin_keys (
+  holder  uuid NOT NULL,
+  digest  text NOT NULL,
+  seen_at timestamp with time zone NOT NULL,
+  CONSTRAINT admin_keys_pkey PRIMARY KEY (holder)
+);
+
 CREATE TABLE admissions (
   job_id uuid NOT NULL,
   slot   integer NOT NULL,
@@ -184,6 +191,14 @@ CREATE TABLE failure_hours (
   CONSTRAINT failure_hours_pkey PRIMARY KEY (namespace, at, fingerprint)
 ) WITH (fillfactor=60);
 CREATE INDEX failure_hours_at ON failure_hours USING btree (at);
+CREATE INDEX failure_hours_job_id ON failure_hours USING btree (job_id);
+
+CREATE TABLE fingerprint_key (
+  only_row boolean NOT NULL DEFAULT true,
+  key      text NOT NULL,
+  CONSTRAINT fingerprint_key_pkey PRIMARY KEY (only_row),
+  CONSTRAINT fingerprint_key_only_row_check CHECK (only_row)
+);
 
 CREATE TABLE handler_offers (
   handler    text NOT NULL,
@@ -441,6 +456,7 @@ CREATE TABLE sessions (
   address      text,
   user_agent   text,
   method       text NOT NULL DEFAULT 'password'::text,
+  admin_key    text,
   CONSTRAINT sessions_pkey PRIMARY KEY (session_id),
   CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id) ON DELETE CASCADE
 );
@@ -466,6 +482,7 @@ CREATE TABLE sign_in_addresses (
 CREATE TABLE sign_in_tickets (
   hash       text NOT NULL,
   expires_at timestamp with time zone NOT NULL,
+  admin_key  text NOT NULL,
   CONSTRAINT sign_in_tickets_pkey PRIMARY KEY (hash)
 );
 
@@ -503,6 +520,25 @@ CREATE TABLE user_grants (
   CONSTRAINT user_grants_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id) ON DELETE CASCADE
 );
 CREATE INDEX user_grants_place ON user_grants USING btree (place);
+
+CREATE TABLE user_preferences (
+  user_id     uuid NOT NULL,
+  preferences text NOT NULL,
+  CONSTRAINT user_preferences_pkey PRIMARY KEY (user_id),
+  CONSTRAINT user_preferences_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id) ON DELETE CASCADE
+);
+
+CREATE TABLE user_views (
+  user_id    uuid NOT NULL,
+  view_id    uuid NOT NULL,
+  screen     text NOT NULL,
+  name       text NOT NULL,
+  query      text NOT NULL,
+  updated_at timestamp with time zone NOT NULL,
+  CONSTRAINT user_views_pkey PRIMARY KEY (user_id, view_id),
+  CONSTRAINT user_views_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX user_views_name ON user_views USING btree (user_id, screen, name);
 
 CREATE TABLE users (
   user_id         uuid NOT NULL,

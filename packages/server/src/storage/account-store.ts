@@ -41,12 +41,21 @@ export interface FoundSession {
   readonly user: User | undefined;
 }
 
+export interface NewTicket {
+  readonly hash: SecretHash;
+  readonly expiresAtMs: number;
+  /** The digest of the admin key that it stands for. */
+  readonly adminKey: SecretHash;
+}
+
 /** What a session is opened with, besides itself. */
 export interface SignInFacts {
   /** The hash of the password that was checked. */
   readonly checkedPasswordHash?: string | undefined;
   /** A ticket that opens it, and is used up with it. */
   readonly ticketHash?: SecretHash | undefined;
+  /** Of a session of nobody that no ticket opens: the digest of the admin key that opens it. One that a ticket opens has that of its ticket. */
+  readonly adminKey?: SecretHash | undefined;
   /** Where the user comes from, as limits count it: remembered as one that they have signed in from. */
   readonly address?: string | undefined;
   readonly audit?: AuditEntry;
@@ -207,16 +216,22 @@ export interface AccountStore {
   /** Those that expired before this instant; answers how many. */
   removeExpiredKeys(beforeMs: number): Promise<number>;
 
-  /** A ticket that opens one session, on any server. Those that have expired by this instant are removed. */
-  addTicket(
-    ticket: { readonly hash: SecretHash; readonly expiresAtMs: number },
-    nowMs: number,
+  /**
+   * The holder uses the admin key with this digest, and no other from now on. Holders that have not been here since unusedSinceMs use
+   * none. Sessions and tickets of keys that nobody uses are removed.
+   */
+  useAdminKey(
+    key: { readonly holder: string; readonly digest: SecretHash },
+    at: { readonly nowMs: number; readonly unusedSinceMs: number },
   ): Promise<void>;
+  /** A ticket that opens one session, on any server. Those that have expired by this instant are removed. */
+  addTicket(ticket: NewTicket, nowMs: number): Promise<void>;
   /**
    * False: the user is gone, disabled, or has another password by now than the one that was checked; or the ticket is not there, has
-   * expired, or was used, also by somebody else at the same instant.
+   * expired, or was used, also by somebody else at the same instant; or nobody uses the admin key.
    */
   createSession(session: Session, hash: SecretHash, opening?: SignInFacts): Promise<boolean>;
+  /** Undefined also for one of an admin key that nobody uses any more. */
   sessionToCheck(hash: SecretHash): Promise<FoundSession | undefined>;
   sessions(query: SessionQuery): Promise<Session[]>;
   session(sessionId: string): Promise<Session | undefined>;

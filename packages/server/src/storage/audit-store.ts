@@ -35,7 +35,16 @@ export interface AuditQuery {
   readonly limit: number;
 }
 
+export interface AuditPage {
+  readonly records: readonly AuditRecord[];
+  /** It looked through so many entries that it ended before this one: more may match before it. */
+  readonly stoppedAt?: number | undefined;
+}
+
 export interface AuditStore {
   record(entries: readonly AuditEntry[]): Promise<void>;
-  list(query: AuditQuery): Promise<AuditRecord[]>;
+  /** Looks through a bounded number of entries, and says where it stopped. */
+  page(query: AuditQuery): Promise<AuditPage>;
+  /** The records of the page alone. */
+  list(query: AuditQuery): Promise<readonly AuditRecord[]>;
 }

@@ -7,6 +7,9 @@ import { type FailureGroup, GROUPS_PER_HOUR_MAX, JOBS_COUNTED_MAX } from './stat
 /** Of an hour of a namespace: its groups, and jobs of each. */
 export type KnownGroups = ReadonlyMap<string, readonly JobId[]>;
 
+/** Stored in place of what a job has said that was removed. */
+export const NO_MESSAGE = '';
+const GONE_MESSAGE = 'The job that failed like this was removed, and its error with it.';
 const OTHER_MESSAGE = 'Other errors: there were too many different ones to tell them apart.';
 
 export function hourOf({ namespace, atMs }: Pick<FailureRow, 'namespace' | 'atMs'>): string {
@@ -68,8 +71,11 @@ export function mergeFailures(hours: readonly KeptFailure[], limit: number): Fai
   return [...groups.values()].sort(order).slice(0, limit);
 }
 
+/** sampleJobName: undefined when the job is gone. */
 export function failureGroup(row: FailureRow, sampleJobName: string | undefined): FailureGroup {
-  const { fingerprint, handler, namespace, message, count, jobIds, firstAtMs, lastAtMs } = row;
+  const { fingerprint, handler, namespace, count, jobIds, firstAtMs, lastAtMs } = row;
+  const isGone = row.message === NO_MESSAGE || sampleJobName === undefined;
+  const message = isGone && fingerprint !== OTHER_ERRORS ? GONE_MESSAGE : row.message;
   return {
     ...{ fingerprint, namespace, message, count, jobs: jobIds.size, firstAtMs, lastAtMs, sampleJobName },
     handler: fingerprint === OTHER_ERRORS ? undefined : handler,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorGroupOf, patternOf } from './error-group.ts';
+import { errorGroupOf, OTHER_ERRORS, patternOf, shownFingerprint } from './error-group.ts';
 
 describe('errors of one group', () => {
   it.each([
@@ -30,6 +30,17 @@ describe('errors of one group', () => {
     expect(fingerprint).toMatch(/^[0-9a-f]{16}$/);
     expect(errorGroupOf('http', 'connection reset').fingerprint).not.toBe(fingerprint);
     expect(errorGroupOf('script', 'connection refused').fingerprint).not.toBe(fingerprint);
+  });
+
+  it('are shown by a fingerprint that nobody computes without the key, and that tells nothing of another namespace', () => {
+    const { fingerprint } = errorGroupOf('http', 'connection refused');
+    const shown = shownFingerprint('key', { namespace: 'a', fingerprint });
+    expect(shown).toMatch(/^[0-9a-f]{16}$/);
+    expect(shown).not.toBe(fingerprint);
+    expect(shownFingerprint('key', { namespace: 'a', fingerprint })).toBe(shown);
+    expect(shownFingerprint('key', { namespace: 'b', fingerprint })).not.toBe(shown);
+    expect(shownFingerprint('other key', { namespace: 'a', fingerprint })).not.toBe(shown);
+    expect(shownFingerprint('key', { namespace: 'a', fingerprint: OTHER_ERRORS })).toBe(OTHER_ERRORS);
   });
 
   it('are compared by their beginning, and shown by it', () => {

@@ -2,7 +2,7 @@
  * Which errors are alike: those of one handler whose texts differ only in ids, numbers, times and addresses have one fingerprint. What is
  * compared is bounded, whatever a handler throws.
  */
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { Cache } from '@carillon/domain';
 
 /** Short, because the patterns below take time that grows with the square of a text that is made for it. */
@@ -38,6 +38,18 @@ export interface ErrorGroup {
   readonly fingerprint: string;
   /** The beginning of one of its errors. */
   readonly message: string;
+}
+
+/**
+ * As callers see it: who reads it cannot check a guess of the error, nor find errors of other namespaces that are like their own. key: a
+ * secret of the installation.
+ */
+export function shownFingerprint(key: string, of: { namespace: string; fingerprint: string }): string {
+  if (of.fingerprint === OTHER_ERRORS) return OTHER_ERRORS;
+  return createHmac('sha256', key)
+    .update(`${of.namespace}\n${of.fingerprint}`)
+    .digest('hex')
+    .slice(0, FINGERPRINT_CHARS);
 }
 
 /** Runs that fail together mostly fail alike. */

@@ -156,6 +156,8 @@ export interface JobStore {
    */
   insert(jobs: readonly NewJob[], options?: { readonly atomic?: boolean }): Promise<InsertedJob[]>;
   get(jobId: JobId): Promise<Job | undefined>;
+  /** Whose each of these jobs is, of those that there are: one read, whatever their number. */
+  owners(jobIds: readonly JobId[]): Promise<ReadonlyMap<JobId, Pick<Job, 'namespace' | 'userId'>>>;
   getForChange(jobId: JobId): Promise<JobWithPlan | undefined>;
   /** The job that has this key. */
   findKey(namespace: string, key: string): Promise<JobId | undefined>;

@@ -45,7 +45,15 @@ export interface Claimed extends ClaimedBatch {
    * them, as for a dead worker.
    */
   readonly scans: readonly LaneScan[];
+  /** It ended early because the checkpoints of its runs are large: the lane it ended in and those after it may have more. */
+  readonly isCut: boolean;
 }
+
+/**
+ * Checkpoints that one claim answers, together: a claim of many runs must not hold up the server that it is answered to. One run is
+ * always given, or nobody would ever get it.
+ */
+export const CLAIM_CHECKPOINT_BYTES_MAX = 8 * 1024 * 1024;
 
 /** Names one handing-out of one run. */
 export interface LeaseRef {
@@ -119,7 +127,7 @@ export interface LeaseStore {
   lanes(page: { readonly after: LaneKey | undefined; readonly limit: number }): Promise<LaneHead[]>;
   /**
    * Moves open runs into one lease, but for those that another transaction has locked. Returns them at their positions; none when
-   * the worker is dead or not registered (DISP-7).
+   * the worker is dead or not registered (DISP-7). Their checkpoints have CLAIM_CHECKPOINT_BYTES_MAX at most.
    */
   claim(request: ClaimRequest): Promise<Claimed>;
   /**

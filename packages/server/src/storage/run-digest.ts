@@ -2,26 +2,16 @@
  * What is counted of runs that end together, as a short text: it is written with their event, in the statement that settles them, and
  * added to the counts later. Runs that are alike share an entry, so a batch of a thousand takes up a few hundred bytes.
  */
-import type { FinalRunStatus, JobId, RunId } from '@carillon/domain';
+import type { ClaimedRun, FinalRunStatus, JobId, RunId } from '@carillon/domain';
 import { errorGroupOf } from './error-group.ts';
+import type { Settlement } from './lease-store.ts';
 import { bucketOf } from './log-histogram.ts';
 
-/** One attempt that ended. */
-export interface EndedAttempt {
-  readonly jobId: JobId;
-  readonly runId: RunId;
-  readonly handler: string;
-  readonly status: FinalRunStatus;
-  /** It failed, and is tried again. */
-  readonly isRetried: boolean;
-  /** The occurrence it stands for. */
-  readonly nominalAtMs: number;
-  /** When it should have started. Undefined: not known. */
-  readonly dueAtMs: number | undefined;
-  readonly startedAtMs: number | undefined;
-  readonly endedAtMs: number | undefined;
-  readonly error: string | undefined;
-}
+/** What is known of a run when it is claimed: its occurrence, and when it should have started. */
+export type CountedRun = Pick<ClaimedRun, 'jobId' | 'runId' | 'handler' | 'nominalAtMs' | 'dueAtMs'>;
+
+/** How an attempt of it ended. */
+export type CountedEnd = Pick<Settlement, 'status' | 'startedAtMs' | 'endedAtMs' | 'error' | 'next'>;
 
 /** Attempts that are alike. */
 export interface DigestEntry {
@@ -90,30 +80,34 @@ export class DigestBuilder {
   #last: { namespaceKey: number; handler: string; group: number } | undefined;
   readonly #g: [number, string][] = [];
   readonly #counts = new Map<number, number>();
+  #key = NONE;
+  #alike = 0;
   readonly #late: [...number[], string][] = [];
   readonly #failures = new Map<
     string,
     { group: number; fingerprint: string; message: string; runId: string; jobIds: Set<string>; count: number }
   >();
 
-  add(namespaceKey: number, attempt: EndedAttempt): void {
-    const { status, isRetried, dueAtMs, startedAtMs, endedAtMs } = attempt;
-    const group = this.#groupOf(namespaceKey, attempt.handler);
+  /** Run and end come as they are: an object made of both, for every run there is, would cost more than counting. */
+  add(namespaceKey: number, run: CountedRun, end: CountedEnd): void {
+    const { status, startedAtMs, error } = end;
+    const group = this.#groupOf(namespaceKey, run.handler);
+    const isRetried = end.next.kind === 'again' && isFailure(status);
     const hasStarted = startedAtMs !== undefined;
     const code = STATUS_CODES.get(status)! + (isRetried ? RETRIED : 0) + (hasStarted ? STARTED : 0);
-    const delayMs = hasStarted && dueAtMs !== undefined ? startedAtMs - dueAtMs : undefined;
-    const duration = hasStarted && endedAtMs !== undefined ? bucketOf(endedAtMs - startedAtMs) : NONE;
-    if (delayMs !== undefined && delayMs >= LATE_MS && mayBeSpread(attempt)) {
-      this.#late.push([group, code, duration, delayMs, attempt.nominalAtMs, attempt.jobId]);
+    const delayMs = hasStarted ? startedAtMs - run.dueAtMs : undefined;
+    const duration = hasStarted ? bucketOf(end.endedAtMs - startedAtMs) : NONE;
+    if (delayMs !== undefined && delayMs >= LATE_MS && mayBeSpread(run)) {
+      this.#late.push([group, code, duration, delayMs, run.nominalAtMs, run.jobId]);
     } else {
       const delay = delayMs === undefined ? NONE : bucketOf(delayMs);
-      const key = ((group * CODE_SPAN + code) * BUCKET_SPAN + delay + 1) * BUCKET_SPAN + duration + 1;
-      this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+      this.#count(((group * CODE_SPAN + code) * BUCKET_SPAN + delay + 1) * BUCKET_SPAN + duration + 1);
     }
-    if (attempt.error !== undefined && isFailure(status)) this.#fail(group, attempt, attempt.error);
+    if (error !== undefined && isFailure(status)) this.#fail(group, run, error);
   }
 
   text(atMs: number): string {
+    this.#flush();
     const e: number[] = [];
     for (const [key, count] of this.#counts) {
       const duration = (key % BUCKET_SPAN) - 1;
@@ -136,6 +130,18 @@ export class DigestBuilder {
     return JSON.stringify(stored);
   }
 
+  /** Neighbours mostly are alike: those are added at once. */
+  #count(key: number): void {
+    if (key !== this.#key) this.#flush();
+    this.#key = key;
+    this.#alike += 1;
+  }
+
+  #flush(): void {
+    if (this.#alike > 0) this.#counts.set(this.#key, (this.#counts.get(this.#key) ?? 0) + this.#alike);
+    this.#alike = 0;
+  }
+
   #groupOf(namespaceKey: number, handler: string): number {
     const last = this.#last;
     if (last?.namespaceKey === namespaceKey && last.handler === handler) return last.group;
@@ -150,7 +156,7 @@ export class DigestBuilder {
   }
 
   /** Past the bound they are counted as failed, and told apart no more. */
-  #fail(group: number, { handler, runId, jobId }: EndedAttempt, error: string): void {
+  #fail(group: number, { handler, runId, jobId }: CountedRun, error: string): void {
     const { fingerprint, message } = errorGroupOf(handler, error);
     const key = `${group}/${fingerprint}`;
     const known = this.#failures.get(key);
@@ -168,7 +174,7 @@ export function isFailure(status: string): boolean {
 }
 
 /** The only run of a one-off has the id of its job, and starts at its instant. */
-function mayBeSpread({ dueAtMs, nominalAtMs, runId, jobId }: EndedAttempt): boolean {
+function mayBeSpread({ dueAtMs, nominalAtMs, runId, jobId }: CountedRun): boolean {
   return dueAtMs === nominalAtMs && (runId as string) !== jobId;
 }
 

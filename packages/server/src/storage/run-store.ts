@@ -15,7 +15,7 @@ import type {
 } from '@carillon/domain';
 import type { AuditEntry } from './audit-store.ts';
 import type { RunRequest } from './due.ts';
-import { errorGroupOf } from './error-group.ts';
+import { errorGroupOf, shownFingerprint } from './error-group.ts';
 
 /** What a waiting run waits for, in the words that people read: the storage judges, and all others go by its words. */
 export const PAUSED = 'the job is paused';
@@ -95,6 +95,8 @@ export interface RunQuery extends RunFilter {
   /** Only of jobs of one of these owners; undefined: all, deleted jobs included. */
   readonly visible?: readonly Visible[] | undefined;
   readonly before?: RunCursor | WaitingCursor | undefined;
+  /** The key that fingerprints are shown under; with failure. */
+  readonly failureKey?: string | undefined;
   /** Whether results are read as well. */
   readonly results?: boolean | undefined;
   /** Each run once, by the attempt that was handed out last; by the one that waits, where the list has those that wait. */
@@ -112,19 +114,28 @@ export interface ListedRun {
   readonly cursor: RunCursor | WaitingCursor;
 }
 
+/** What a change in bulk needs to know of a run. */
+export interface LatestAttempt
+  extends Pick<RunView, 'runId' | 'jobId' | 'status' | 'epoch' | 'trigger' | 'scheduledAtMs'> {
+  /** Undefined when it was deleted. */
+  readonly job: Pick<Job, 'namespace' | 'userId'> | undefined;
+}
+
 export interface RunList {
   readonly runs: readonly ListedRun[];
   /** Where looking stopped before the limit was reached: more may follow. Undefined: nothing does. */
   readonly stoppedAt: RunCursor | WaitingCursor | undefined;
 }
 
-/** Whether it is one of the failures that are alike. Of a deleted job, nobody knows what ran it. */
+/** Whether it is one of the failures that are alike, where those are asked for. Of a deleted job, nobody knows what ran it. */
 export function isOfFailure(
-  fingerprint: string,
-  { run, job }: { run: Pick<RunView, 'error'>; job: Pick<Job, 'handler'> | undefined },
+  { failure, failureKey = '' }: Pick<RunQuery, 'failure' | 'failureKey'>,
+  { run, job }: { run: Pick<RunView, 'error'>; job: Pick<Job, 'handler' | 'namespace'> | undefined },
 ): boolean {
+  if (failure === undefined) return true;
   if (run.error === undefined || job === undefined) return false;
-  return errorGroupOf(job.handler, run.error).fingerprint === fingerprint;
+  const { fingerprint } = errorGroupOf(job.handler, run.error);
+  return shownFingerprint(failureKey, { namespace: job.namespace, fingerprint }) === failure;
 }
 
 /** How long before `since` a run that ended badly after it may have been handed out. */
@@ -199,6 +210,8 @@ export interface RunStore {
   ): Promise<ReadonlyMap<JobId, Pick<JobActivity, 'waitingRuns' | 'waitingReason'>>>;
   /** Of each job that has any: the attempt that was handed to a worker or ended last, without its result. */
   lastOfJobs(jobIds: readonly JobId[]): Promise<ReadonlyMap<JobId, RunView>>;
+  /** The latest attempt of each run that there is, as attempts would show it, with its job: one read, whatever their number. */
+  latest(runIds: readonly RunId[], nowMs: number): Promise<ReadonlyMap<RunId, LatestAttempt>>;
   /** Every attempt of one run, latest first. */
   attempts(runId: RunId, nowMs: number): Promise<RunView[]>;
   onWorker(workerId: string, page: RunPage, nowMs: number): Promise<RunView[]>;

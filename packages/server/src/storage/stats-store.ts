@@ -110,8 +110,13 @@ export interface StatsStore {
   countedAt(): Promise<number | undefined>;
   /** In order; those of which nothing ended are left out. Namespaces that do not exist any more count in the whole only. */
   counts(query: CountsQuery): Promise<CountedBucket[]>;
-  /** The most frequent first. Hours that the span touches are counted as a whole. */
+  /**
+   * The most frequent first. Hours that the span touches are counted as a whole. What a job that was removed has said is not quoted.
+   * Fingerprints are as they are stored: everybody can compute them from a guess.
+   */
   failures(query: FailuresQuery): Promise<FailureGroup[]>;
+  /** What fingerprints are shown by: a secret of the installation, the same on every server. */
+  fingerprintKey(): Promise<string>;
   /** The latest attempts of the job that have ended, at most limit. */
   attemptsOfJob(
     jobId: JobId,

@@ -13,6 +13,7 @@ import type { InsightStore } from './insight-store.ts';
 import type { JobStore } from './job-store.ts';
 import type { LeaseStore } from './lease-store.ts';
 import type { MemberStore } from './member-store.ts';
+import type { OwnSettingsStore } from './own-settings-store.ts';
 import type { RunLogStore } from './run-log-store.ts';
 import type { RunStateStore } from './run-state-store.ts';
 import type { RunStore } from './run-store.ts';
@@ -32,6 +33,7 @@ export interface Storage {
   readonly housekeeping: HousekeepingStore;
   readonly audit: AuditStore;
   readonly accounts: AccountStore;
+  readonly ownSettings: OwnSettingsStore;
   readonly signingKeys: SigningKeyStore;
   readonly secrets: SecretStore;
   readonly handlers: HandlerStore;

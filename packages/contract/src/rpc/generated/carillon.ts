@@ -2695,7 +2695,7 @@ export type Actor = Message<"carillon.v1.Actor"> & {
   name: string;
 
   /**
-   * Of a user: what they came with.
+   * Of a user: what they came with. Of the admin key: the session that it or a ticket opened; not set where the key itself was sent.
    *
    * @generated from field: carillon.v1.Via via = 4;
    */
@@ -2730,7 +2730,7 @@ export type Via = Message<"carillon.v1.Via"> & {
   id: string;
 
   /**
-   * The name of the key, as it was then.
+   * The name of the key, as it was then; of a session of the admin key what opened it: admin_key or ticket.
    *
    * @generated from field: string name = 3;
    */

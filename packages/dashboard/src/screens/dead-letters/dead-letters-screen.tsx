@@ -6,20 +6,21 @@ import { carillon } from '../../api/carillon.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { ChoiceFilter, FilterBar, TextFilter, useFilters } from '../../ui/filters.tsx';
 import { Instant } from '../../ui/instant.tsx';
+import { optionsOf } from '../../ui/options.ts';
 import { RedriveButton } from '../../ui/redrive-button.tsx';
 import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
 import { RedriveMany } from './redrive-many.tsx';
 
 const route = getRouteApi('/shell/dead');
 
-const REASONS = [
-  ['retries_exhausted', 'retries exhausted'],
-  ['not_retryable', 'not retryable'],
-  ['deadline_passed', 'deadline passed'],
-  ['crashed_workers', 'crashed its workers'],
-  ['never_started', 'never started'],
-  ['retries_stopped', 'retries stopped'],
-].map(([value, label]) => ({ value: value!, label: label! }));
+const REASONS = optionsOf({
+  retries_exhausted: 'retries exhausted',
+  not_retryable: 'not retryable',
+  deadline_passed: 'deadline passed',
+  crashed_workers: 'crashed its workers',
+  never_started: 'never started',
+  retries_stopped: 'retries stopped',
+});
 
 const wordOf = (reason: string) => REASONS.find(({ value }) => value === reason)?.label ?? reason;
 
@@ -78,9 +79,7 @@ function Handled({ letter }: { letter: DeadLetter }) {
         {letter.redriven_run_id === null ? 'resolved' : 'redriven'}
       </Link>
     );
-  return (
-    <RedriveButton runId={letter.run_id} jobName={letter.job_name} size="compact-xs" />
-  );
+  return <RedriveButton runId={letter.run_id} jobName={letter.job_name} size="compact-xs" />;
 }
 
 export function DeadLettersScreen() {

@@ -1,4 +1,5 @@
 /** A cron expression field by field, for people who do not write them every day, and expressions to begin with. Pure. */
+import { optionsOf } from '../../ui/options.ts';
 
 export interface CronPart {
   readonly name: string;
@@ -25,18 +26,18 @@ const NICKNAMES: Readonly<Record<string, string>> = {
   '@hourly': '0 * * * *',
 };
 
-export const CRON_PRESETS = [
-  { value: '*/5 * * * *', label: 'Every 5 minutes' },
-  { value: '*/15 * * * *', label: 'Every 15 minutes' },
-  { value: '0 * * * *', label: 'Every hour' },
-  { value: '0 9 * * *', label: 'Every day at 09:00' },
-  { value: '30 2 * * *', label: 'Every night at 02:30' },
-  { value: '0 9 * * 1-5', label: 'Every weekday at 09:00' },
-  { value: '0 8 * * 1', label: 'Every Monday at 08:00' },
-  { value: '0 0 1 * *', label: 'On the first day of the month' },
-  { value: '0 18 L * *', label: 'On the last day of the month at 18:00' },
-  { value: '0 0 1 1 *', label: 'On 1 January' },
-] as const;
+export const CRON_PRESETS = optionsOf({
+  '*/5 * * * *': 'Every 5 minutes',
+  '*/15 * * * *': 'Every 15 minutes',
+  '0 * * * *': 'Every hour',
+  '0 9 * * *': 'Every day at 09:00',
+  '30 2 * * *': 'Every night at 02:30',
+  '0 9 * * 1-5': 'Every weekday at 09:00',
+  '0 8 * * 1': 'Every Monday at 08:00',
+  '0 0 1 * *': 'On the first day of the month',
+  '0 18 L * *': 'On the last day of the month at 18:00',
+  '0 0 1 1 *': 'On 1 January',
+});
 
 /** undefined: it has neither five nor six fields. */
 export function cronParts(expression: string): readonly CronPart[] | undefined {

@@ -2,6 +2,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
+import { usePermission } from '../../api/session.ts';
+import { NotAllowed } from '../../shell/not-found.tsx';
 import { Loaded } from '../../ui/card.tsx';
 import { bodyOfCopy, bodyOfJob } from './job-body.ts';
 import { JobEditor } from './job-editor.tsx';
@@ -11,6 +13,8 @@ const editRoute = getRouteApi('/shell/jobs/$jobId/edit');
 
 export function NewJobScreen() {
   const { from, ns } = newRoute.useSearch();
+  const { allowed, why } = usePermission('jobs.create');
+  if (!allowed) return <NotAllowed why={why} />;
   return from === undefined ? <EmptyJob namespace={ns} /> : <CopiedJob from={from} key={from} />;
 }
 

@@ -1,6 +1,7 @@
 /** The inputs of the form, each bound to a path of the body. An emptied one brings back the default. */
-import { Checkbox, NumberInput, Select, TextInput } from '@mantine/core';
+import { Checkbox, NumberInput, Select, SimpleGrid, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { optionsOf } from '../../ui/options.ts';
 import { useField } from './form-context.tsx';
 
 /** What explains an input stands below it, so that inputs beside each other stand in a line. */
@@ -64,10 +65,10 @@ export function NumberField({
 /** The first choice is what the server takes when nothing is given, unless `fallback` names another. */
 export function ChoiceField({
   path,
-  options,
+  choices,
   fallback,
   ...look
-}: Bound & { options: readonly { value: string; label: string }[]; fallback: string }) {
+}: Bound & { choices: Readonly<Record<string, string>>; fallback: string }) {
   const { value, set, error } = useField(path);
   return (
     <Select
@@ -75,7 +76,7 @@ export function ChoiceField({
       inputWrapperOrder={ORDER}
       data-field={path}
       allowDeselect={false}
-      data={[...options]}
+      data={[...optionsOf(choices)]}
       value={typeof value === 'string' ? value : fallback}
       error={error}
       onChange={(chosen) => set(chosen ?? undefined)}
@@ -93,5 +94,40 @@ export function FlagField({ path, label, fallback }: Bound & { fallback: boolean
       error={error}
       onChange={({ currentTarget }) => set(currentTarget.checked)}
     />
+  );
+}
+
+type NumberProps = Parameters<typeof NumberField>[0];
+/** A field of the form as data: a choice, a flag, or otherwise a number. */
+export type FieldSpec =
+  | ({ readonly kind?: undefined } & NumberProps)
+  | ({ readonly kind: 'choice' } & Parameters<typeof ChoiceField>[0])
+  | ({ readonly kind: 'flag' } & Parameters<typeof FlagField>[0]);
+
+/** A duration: its placeholder is what counts when nothing is given. */
+export function seconds(path: string, label: string, more: Omit<NumberProps, 'path' | 'label'>): FieldSpec {
+  return { path, label, suffix: 's', min: 0, ...more };
+}
+
+/** A whole number. */
+export function whole(path: string, label: string, more: Omit<NumberProps, 'path' | 'label'>): FieldSpec {
+  return { path, label, allowDecimal: false, ...more };
+}
+
+export function Fields({ fields }: { fields: readonly FieldSpec[] }) {
+  return fields.map(({ kind, ...field }) => {
+    if (kind === 'choice')
+      return <ChoiceField key={field.path} {...(field as Parameters<typeof ChoiceField>[0])} />;
+    if (kind === 'flag')
+      return <FlagField key={field.path} {...(field as Parameters<typeof FlagField>[0])} />;
+    return <NumberField key={field.path} {...field} />;
+  });
+}
+
+export function FieldGrid({ fields }: { fields: readonly FieldSpec[] }) {
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="sm">
+      <Fields fields={fields} />
+    </SimpleGrid>
   );
 }

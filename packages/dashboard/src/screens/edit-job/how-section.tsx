@@ -1,105 +1,66 @@
 /** How the job is run: how urgent, how often tried again, for how long, how many at a time, and what it is found by. */
 import type { Json } from '@carillon/client';
-import { SimpleGrid } from '@mantine/core';
+import { Box, SimpleGrid } from '@mantine/core';
 import { Card } from '../../ui/card.tsx';
 import { PairsInput } from '../../ui/pairs-input.tsx';
-import { ChoiceField, FlagField, NumberField, TextField } from './fields.tsx';
+import { FieldGrid, type FieldSpec, seconds, whole } from './fields.tsx';
 import { useField } from './form-context.tsx';
 import { isObject } from './job-body.ts';
+import { OwnerField } from './owner-field.tsx';
+
+/** The shortest time that can be told. */
+const MIN = 0.001;
+
+const RUNS: readonly FieldSpec[] = [
+  {
+    ...{ kind: 'choice', path: 'priority', label: 'Priority', fallback: 'medium' },
+    choices: { high: 'high', medium: 'medium', low: 'low' },
+  },
+  seconds('timeout_seconds', 'Time limit of one attempt', { min: MIN, max: 604_800, placeholder: '300 s' }),
+  whole('max_retries', 'Retries after a failure', { min: 0, max: 100, placeholder: '3' }),
+  whole('max_concurrency', 'Runs at the same time', { min: 1, max: 1_000, placeholder: '1' }),
+  {
+    ...{ kind: 'choice', path: 'overlap', label: 'When that many are running', fallback: 'queue' },
+    choices: {
+      queue: 'the next one waits',
+      skip: 'the next one is skipped',
+      replace: 'the next one replaces it',
+    },
+  },
+  seconds('start_timeout_seconds', 'Longest wait for a start', { min: MIN, placeholder: 'no limit' }),
+];
+
+const PAUSES: readonly FieldSpec[] = [
+  {
+    ...{ kind: 'choice', path: 'retry.strategy', label: 'How pauses grow', fallback: 'exponential' },
+    choices: { exponential: 'they double', fixed: 'they stay the same', none: 'no retries' },
+  },
+  seconds('retry.delay_seconds', 'First pause', { placeholder: '1 s' }),
+  seconds('retry.max_delay_seconds', 'Longest pause', { placeholder: '300 s' }),
+  seconds('retry.deadline_seconds', 'No attempt later than', {
+    ...{ description: 'After the run was due.', min: MIN, placeholder: 'no limit' },
+  }),
+  {
+    ...{ kind: 'flag', path: 'retry.jitter', fallback: true },
+    label: 'Vary pauses, so that not all return at once',
+  },
+];
 
 export function HowSection() {
   return (
     <Card title="How">
-      <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="sm">
-        <ChoiceField
-          path="priority"
-          label="Priority"
-          fallback="medium"
-          options={['high', 'medium', 'low'].map((value) => ({ value, label: value }))}
-        />
-        <NumberField
-          path="timeout_seconds"
-          label="Time limit of one attempt"
-          suffix="s"
-          min={0.001}
-          max={604_800}
-          placeholder="300 s"
-        />
-        <NumberField
-          path="max_retries"
-          label="Retries after a failure"
-          min={0}
-          max={100}
-          allowDecimal={false}
-          placeholder="3"
-        />
-        <NumberField
-          path="max_concurrency"
-          label="Runs at the same time"
-          min={1}
-          max={1_000}
-          allowDecimal={false}
-          placeholder="1"
-        />
-        <ChoiceField
-          path="overlap"
-          label="When that many are running"
-          fallback="queue"
-          options={[
-            { value: 'queue', label: 'the next one waits' },
-            { value: 'skip', label: 'the next one is skipped' },
-            { value: 'replace', label: 'the next one replaces it' },
-          ]}
-        />
-        <NumberField
-          path="start_timeout_seconds"
-          label="Longest wait for a start"
-          suffix="s"
-          min={0.001}
-          placeholder="no limit"
-        />
-      </SimpleGrid>
+      <FieldGrid fields={RUNS} />
       <details>
         <summary>Pauses between retries</summary>
-        <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="sm" mt="sm">
-          <ChoiceField
-            path="retry.strategy"
-            label="How pauses grow"
-            fallback="exponential"
-            options={[
-              { value: 'exponential', label: 'they double' },
-              { value: 'fixed', label: 'they stay the same' },
-              { value: 'none', label: 'no retries' },
-            ]}
-          />
-          <NumberField path="retry.delay_seconds" label="First pause" suffix="s" min={0} placeholder="1 s" />
-          <NumberField
-            path="retry.max_delay_seconds"
-            label="Longest pause"
-            suffix="s"
-            min={0}
-            placeholder="300 s"
-          />
-          <NumberField
-            path="retry.deadline_seconds"
-            label="No attempt later than"
-            description="After the run was due."
-            suffix="s"
-            min={0.001}
-            placeholder="no limit"
-          />
-          <FlagField
-            path="retry.jitter"
-            label="Vary pauses, so that not all return at once"
-            fallback={true}
-          />
-        </SimpleGrid>
+        <Box mt="sm">
+          <FieldGrid fields={PAUSES} />
+        </Box>
       </details>
       <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
         <Labels />
         <Resources />
       </SimpleGrid>
-      <TextField path="user_id" label="Owner (user id)" placeholder="nobody" mono />
+      <OwnerField />
     </Card>
   );
 }

@@ -40,6 +40,7 @@ export function JobEditor({ draftId, title, initial, job }: JobEditorProps) {
   const [base, setBase] = useState(restored?.base ?? (job && { body: initial, version: job.version }));
   const [asJson, setAsJson] = useState(restored?.text !== undefined);
   const [refusal, setRefusal] = useState<unknown>();
+  const [missing, setMissing] = useState<readonly unknown[]>([]);
   const changed = text !== undefined || !isSame(body as Json, (base?.body ?? initial) as Json);
   // Once it was saved there is nothing to keep, also while the page still shows it.
   const forgotten = useRef(false);
@@ -53,6 +54,7 @@ export function JobEditor({ draftId, title, initial, job }: JobEditorProps) {
     setBody(to);
     setText(undefined);
     setRefusal(undefined);
+    setMissing([]);
   };
   const start = (from: Body, version: number | undefined) => {
     replace(from);
@@ -61,7 +63,7 @@ export function JobEditor({ draftId, title, initial, job }: JobEditorProps) {
     dropDraft(draftId);
   };
   const preview = usePreview(body);
-  const errors = useMemo(() => [refusal, preview.error], [refusal, preview.error]);
+  const errors = useMemo(() => [...missing, refusal, preview.error], [missing, refusal, preview.error]);
   const patch = base && patchOf(base.body, body);
   const jobId = job?.job_id;
   const hasPatch = patch !== undefined && Object.keys(patch).length > 0;
@@ -116,7 +118,9 @@ export function JobEditor({ draftId, title, initial, job }: JobEditorProps) {
               )}
               {refusal !== undefined && <Problem error={refusal} />}
               <SaveBar
-                {...{ body, base, job, patch, changed, start, onRefusal: setRefusal }}
+                {...{ body, base, job, patch, changed, start }}
+                onRefusal={setRefusal}
+                onMissing={setMissing}
                 isReadable={text === undefined}
                 rebase={(merged, onto) => {
                   replace(merged);
@@ -132,7 +136,7 @@ export function JobEditor({ draftId, title, initial, job }: JobEditorProps) {
           <Grid.Col span={{ base: 12, md: 4 }}>
             <Box className={classes.side}>
               <Stack gap="md">
-                <SchedulePreview preview={preview.data} error={preview.error} />
+                <SchedulePreview preview={preview.data} error={preview.error} schedule={preview.schedule} />
                 {hasPatch ? (
                   <CopyAs body={patch as unknown as Body} jobId={jobId} title="As a command" />
                 ) : (
@@ -158,12 +162,13 @@ function usePreview(body: Body) {
   const schedule = scheduleFieldsOf(body);
   const key = JSON.stringify({ ...schedule, schedule_type: scheduleTypeOf(body) });
   const [settled] = useDebouncedValue(key, PREVIEW_AFTER_MS);
-  return useQuery({
+  const request = JSON.parse(settled) as PreviewRequest;
+  const { data, error } = useQuery({
     queryKey: ['schedules', 'preview', settled],
-    queryFn: ({ signal }) =>
-      carillon.schedules.preview({ ...(JSON.parse(settled) as PreviewRequest), count: FIRES }, { signal }),
+    queryFn: ({ signal }) => carillon.schedules.preview({ ...request, count: FIRES }, { signal }),
     staleTime: 10_000,
   });
+  return { data, error, schedule: request };
 }
 
 interface JsonSideProps {

@@ -9,7 +9,7 @@ import { SESSION_KEY, usePermission } from '../../api/session.ts';
 import { notify } from '../../ui/notify.ts';
 import { randomKey } from '../../ui/random-key.ts';
 import classes from './edit-job.module.css';
-import { type Body, bodyOfJob, rebased } from './job-body.ts';
+import { type Body, bodyOfJob, rebased, valueAt } from './job-body.ts';
 import { ConflictDialog, SaveDialog } from './save-dialogs.tsx';
 
 interface SaveBarProps {
@@ -25,12 +25,14 @@ interface SaveBarProps {
   readonly rebase: (body: Body, base: { body: Body; version: number }) => void;
   readonly forget: () => void;
   readonly onRefusal: (error: unknown) => void;
+  /** Fields that have to be filled in first. */
+  readonly onMissing: (errors: readonly unknown[]) => void;
 }
 
 const STALE = new Set(['version_mismatch', 'job_changed']);
 
 export function SaveBar(props: SaveBarProps) {
-  const { body, base, job, patch, changed, isReadable, start, rebase, forget, onRefusal } = props;
+  const { body, base, job, patch, changed, isReadable, start, rebase, forget, onRefusal, onMissing } = props;
   const navigate = useNavigate();
   const queries = useQueryClient();
   const [asking, setAsking] = useState(false);
@@ -73,6 +75,9 @@ export function SaveBar(props: SaveBarProps) {
   const submit = () => {
     if (reason !== undefined || save.isPending) return;
     onRefusal(undefined);
+    const missing = missingIn(body);
+    onMissing(missing);
+    if (missing[0]) return focusField(missing[0]);
     if (job) setAsking(true);
     else save.mutate();
   };
@@ -150,6 +155,20 @@ function useWhy(body: Body, job: Job | undefined): string | undefined {
 
 function textOf(value: Json | undefined): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** Told together and in the words of the form, before the server is asked. */
+function missingIn(body: Body): readonly CarillonError[] {
+  const fields = [
+    ['name', 'Give the job a name.'],
+    ...(body.handler === 'http' ? ([['payload.url', 'Give the address that it calls.']] as const) : []),
+  ] as const;
+  return fields.flatMap(([field, message]) => {
+    const value = valueAt(body, field);
+    return value === undefined || value === ''
+      ? [new CarillonError({ code: 'required', message, field })]
+      : [];
+  });
 }
 
 /** Where the refused field is on the page, it gets the focus. */

@@ -1,18 +1,23 @@
 /** What the schedule means: in words, its next fires by two clocks, and what changes of the clock do to it. */
-import type { SchedulePreview as Preview } from '@carillon/client';
+import type { SchedulePreview as Preview, PreviewRequest } from '@carillon/client';
 import { Skeleton, Stack, Table, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { carillon } from '../../api/carillon.ts';
 import { Card } from '../../ui/card.tsx';
+import { nextClockChange } from '../../ui/clock-changes.ts';
 import { useZone } from '../../ui/preferences.tsx';
-import { clockTime, dayName, offset } from '../../ui/time.ts';
+import { clockTime, dayKey, dayName, offset } from '../../ui/time.ts';
 import { Warning } from '../../ui/warning.tsx';
 import { capital } from '../jobs/schedule-words.ts';
 
 interface SchedulePreviewProps {
   readonly preview: Preview | undefined;
   readonly error: unknown;
+  /** What it is a preview of. */
+  readonly schedule: PreviewRequest;
 }
 
-export function SchedulePreview({ preview, error }: SchedulePreviewProps) {
+export function SchedulePreview({ preview, error, schedule }: SchedulePreviewProps) {
   return (
     <Card title="What it means">
       <div aria-live="polite">
@@ -21,14 +26,14 @@ export function SchedulePreview({ preview, error }: SchedulePreviewProps) {
         ) : preview === undefined ? (
           <Skeleton height={180} />
         ) : (
-          <Meaning preview={preview} />
+          <Meaning preview={preview} schedule={schedule} />
         )}
       </div>
     </Card>
   );
 }
 
-function Meaning({ preview }: { preview: Preview }) {
+function Meaning({ preview, schedule }: { preview: Preview; schedule: PreviewRequest }) {
   const own = useZone();
   const { description, schedule_type: type, time_zone: zone, fires, warnings } = preview;
   const isRecurring = type === 'CRON' || type === 'INTERVAL';
@@ -42,6 +47,7 @@ function Meaning({ preview }: { preview: Preview }) {
         <Warning key={`${at} ${message}`}>{message}</Warning>
       ))}
       {type !== 'IMMEDIATE' && <Fires fires={fires.map(({ at }) => at)} zones={zones} own={own} />}
+      {type === 'CRON' && <AroundClockChange schedule={schedule} zone={zone} own={own} />}
       {isRecurring && fires.length < FIRES && (
         <Text size="xs" c="dimmed">
           No later ones: the schedule ends then.
@@ -54,9 +60,54 @@ function Meaning({ preview }: { preview: Preview }) {
 /** How many are asked for. */
 export const FIRES = 10;
 
-function Fires({ fires, zones, own }: { fires: readonly string[]; zones: readonly string[]; own: string }) {
+const DAY_MS = 86_400_000;
+/** On both sides of the change, for a schedule that fires every day. */
+const AROUND = 3;
+
+/** A fire that is not at the hour of the change moves, too, by every clock but its own. */
+function AroundClockChange(props: { schedule: PreviewRequest; zone: string; own: string }) {
+  const { schedule, zone, own } = props;
+  const change = nextClockChange(zone, Date.now());
+  const fromMs = change && Math.max(Date.now(), change.at.getTime() - 1.5 * DAY_MS);
+  const { data: fires = [] } = useQuery({
+    queryKey: ['schedules', 'clock-change', JSON.stringify(schedule), change?.at.toISOString()],
+    queryFn: async ({ signal }) => {
+      const after = new Date(fromMs!).toISOString();
+      const around = await carillon.schedules.preview({ ...schedule, after, count: AROUND }, { signal });
+      return around.fires.map(({ at }) => at);
+    },
+    enabled: change !== undefined,
+    staleTime: 60_000,
+  });
+  if (!change || fires.length === 0) return null;
   return (
-    <Table verticalSpacing={2} fz="xs" aria-label="Next fires">
+    <Stack gap={2}>
+      <Text size="xs" fw={600}>
+        Around the next clock change, {dayName(change.at, zone)} {dayKey(change.at, zone).slice(0, 4)}
+      </Text>
+      <Text size="xs" c="dimmed">
+        {zone} goes from {change.before} to {change.after}.
+      </Text>
+      <Fires
+        label="Fires around the next clock change"
+        fires={fires}
+        zones={[zone, own === zone ? 'UTC' : own]}
+        own={own}
+      />
+    </Stack>
+  );
+}
+
+interface FiresProps {
+  readonly label?: string;
+  readonly fires: readonly string[];
+  readonly zones: readonly string[];
+  readonly own: string;
+}
+
+function Fires({ label = 'Next fires', fires, zones, own }: FiresProps) {
+  return (
+    <Table verticalSpacing={2} fz="xs" aria-label={label}>
       <Table.Thead>
         <Table.Tr>
           {zones.map((zone) => (

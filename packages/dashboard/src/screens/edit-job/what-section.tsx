@@ -1,15 +1,11 @@
 /** What the job is called and what it does. */
-import { Autocomplete, Select, SimpleGrid, Stack, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import { carillon } from '../../api/carillon.ts';
+import { Autocomplete, Combobox, type ComboboxItem, Select, SimpleGrid, Stack, Text } from '@mantine/core';
 import { may, useCaller, usePermission } from '../../api/session.ts';
 import { Card } from '../../ui/card.tsx';
-import { useNamespaces } from '../jobs/use-names.ts';
+import { useHandlers, useNamespaces } from '../jobs/use-names.ts';
 import { ORDER, TextField } from './fields.tsx';
 import { useField, useForm } from './form-context.tsx';
 import { PayloadFields } from './payload-fields.tsx';
-
-const HANDLERS_MAX = 200;
 
 export function WhatSection() {
   const { isEdit } = useForm();
@@ -54,11 +50,7 @@ function NamespaceField() {
 function HandlerAndPayload() {
   const handler = useField('handler');
   const namespace = useField('namespace').text;
-  const { data: handlers } = useQuery({
-    queryKey: ['handlers', 'names'],
-    queryFn: () => carillon.handlers.list({ limit: HANDLERS_MAX }).toArray({ max: HANDLERS_MAX }),
-    staleTime: 60_000,
-  });
+  const handlers = useHandlers();
   const name = handler.text;
   const known = handlers?.find((one) => one.name === name);
   const scripts = usePermission('scripts.submit', namespace === '' ? {} : { namespace });
@@ -71,6 +63,20 @@ function HandlerAndPayload() {
         data-field="handler"
         required
         data={handlers?.map((one) => one.name) ?? []}
+        // What is chosen hides no other choice; what is typed does.
+        filter={({ options, search }) =>
+          known ? options : options.filter((one) => (one as ComboboxItem).label.includes(search.trim()))
+        }
+        renderOption={({ option }) => (
+          <div>
+            <Text size="sm">{option.value}</Text>
+            <Text size="xs" c="dimmed">
+              {handlers?.find((one) => one.name === option.value)?.description}
+            </Text>
+          </div>
+        )}
+        rightSection={<Combobox.Chevron />}
+        rightSectionPointerEvents="none"
         value={name}
         error={handler.error}
         onChange={(chosen) => handler.set(chosen === '' ? undefined : chosen)}

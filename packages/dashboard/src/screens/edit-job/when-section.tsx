@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { Card } from '../../ui/card.tsx';
 import { useZone } from '../../ui/preferences.tsx';
 import { CronFields, ZoneField } from './cron-fields.tsx';
-import { ChoiceField, NumberField, ORDER } from './fields.tsx';
+import { type FieldSpec, Fields, ORDER, seconds, whole } from './fields.tsx';
 import { useField, useForm } from './form-context.tsx';
 import { scheduleTypeOf } from './job-body.ts';
 import { soonInput, toLocalInput } from './local-time.ts';
@@ -116,77 +116,46 @@ function IntervalField() {
   );
 }
 
+const RECURRING: readonly FieldSpec[] = [
+  {
+    ...{ kind: 'choice', path: 'daylight_saving.gap', fallback: 'run_after' },
+    ...{ label: 'A local time that does not exist', description: 'When clocks go forward.' },
+    choices: { run_after: 'runs right after the gap', skip: 'is skipped' },
+  },
+  {
+    ...{ kind: 'choice', path: 'daylight_saving.overlap', fallback: 'first' },
+    ...{ label: 'A local time that exists twice', description: 'When clocks go back.' },
+    choices: { first: 'runs at the first', second: 'runs at the second', both: 'runs at both' },
+  },
+  {
+    ...{ kind: 'choice', path: 'misfire.policy', fallback: 'last' },
+    label: 'Runs missed in an outage or a pause',
+    choices: {
+      last: 'only the most recent one is made up for',
+      none: 'are skipped',
+      all: 'are all made up for, within limits',
+    },
+  },
+  seconds('spread_seconds', 'Spread', {
+    ...{ description: 'Delays every run by a fixed share of this.', max: 86_400, placeholder: '0 s' },
+  }),
+];
+
+const MISFIRE_LIMITS: readonly FieldSpec[] = [
+  whole('misfire.max_runs', 'At most so many missed runs', { min: 1, max: 1_000, placeholder: '100' }),
+  seconds('misfire.window_seconds', 'Missed within the last', { placeholder: '86400 s' }),
+];
+
 function RecurringFields() {
+  const makesUpForAll = useField('misfire.policy').text === 'all';
   return (
     <details>
       <summary>Start, end, clock changes and missed runs</summary>
       <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" mt="sm">
         <TimeField path="start_at" label="Not before" />
         <TimeField path="end_at" label="Not after" />
-        <ChoiceField
-          path="daylight_saving.gap"
-          label="A local time that does not exist"
-          description="When clocks go forward."
-          fallback="run_after"
-          options={[
-            { value: 'run_after', label: 'runs right after the gap' },
-            { value: 'skip', label: 'is skipped' },
-          ]}
-        />
-        <ChoiceField
-          path="daylight_saving.overlap"
-          label="A local time that exists twice"
-          description="When clocks go back."
-          fallback="first"
-          options={[
-            { value: 'first', label: 'runs at the first' },
-            { value: 'second', label: 'runs at the second' },
-            { value: 'both', label: 'runs at both' },
-          ]}
-        />
-        <ChoiceField
-          path="misfire.policy"
-          label="Runs missed in an outage or a pause"
-          fallback="last"
-          options={[
-            { value: 'last', label: 'only the most recent one is made up for' },
-            { value: 'none', label: 'are skipped' },
-            { value: 'all', label: 'are all made up for, within limits' },
-          ]}
-        />
-        <NumberField
-          path="spread_seconds"
-          label="Spread"
-          description="Delays every run by a fixed share of this."
-          suffix="s"
-          min={0}
-          max={86_400}
-          placeholder="0 s"
-        />
-        <MisfireLimits />
+        <Fields fields={makesUpForAll ? [...RECURRING, ...MISFIRE_LIMITS] : RECURRING} />
       </SimpleGrid>
     </details>
-  );
-}
-
-function MisfireLimits() {
-  if (useField('misfire.policy').text !== 'all') return null;
-  return (
-    <>
-      <NumberField
-        path="misfire.max_runs"
-        label="At most so many missed runs"
-        min={1}
-        max={1_000}
-        placeholder="100"
-      />
-      <NumberField
-        path="misfire.window_seconds"
-        label="Missed within the last"
-        suffix="s"
-        min={0}
-        placeholder="86400 s"
-      />
-    </>
   );
 }

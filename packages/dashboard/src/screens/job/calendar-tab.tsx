@@ -1,12 +1,13 @@
 /** A month of coming fires in the zone of the job, with the days on which clocks change. */
 import type { Job } from '@carillon/client';
-import { Button, Group, Stack, Text } from '@mantine/core';
+import { Anchor, Button, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
 import { Card, Loaded } from '../../ui/card.tsx';
+import { isForward, nextClockChange } from '../../ui/clock-changes.ts';
 import { useZone } from '../../ui/preferences.tsx';
-import { clockTime, dayKey } from '../../ui/time.ts';
+import { clockTime, dayKey, dayName } from '../../ui/time.ts';
 import { Warning } from '../../ui/warning.tsx';
 import { bodyOfJob } from '../edit-job/job-body.ts';
 import { scheduleFieldsOf } from '../edit-job/when-mode.ts';
@@ -79,6 +80,7 @@ export function CalendarTab({ job, month: asked }: { job: Job; month: string | u
           <Month found={found} weeks={weeks} zone={zone} today={today} month={month} title={title} />
         )}
       </Loaded>
+      <ClockChange zone={zone} weeks={weeks} onShow={show} />
     </Card>
   );
 }
@@ -100,6 +102,41 @@ async function readMonth(
   return readFires((request) => carillon.schedules.preview(request, { signal }), { schedule, fromMs, toMs });
 }
 
+/** Also where no fire is at the hour of the change: by every other clock, all of them move. */
+function changeIn(weeks: readonly string[][], zone: string) {
+  const [from, to] = [weeks[0]![0]!, weeks.at(-1)!.at(-1)!];
+  return nextClockChange(zone, dayStartMs(from, zone), dayStartMs(to, zone) + 24 * 3_600_000);
+}
+
+interface ClockChangeProps {
+  readonly zone: string;
+  readonly weeks: readonly string[][];
+  readonly onShow: (month: string) => void;
+}
+
+function ClockChange({ zone, weeks, onShow }: ClockChangeProps) {
+  const shown = changeIn(weeks, zone);
+  const change = shown ?? nextClockChange(zone, Date.now());
+  if (!change) return null;
+  const day = dayKey(change.at, zone);
+  const words = `${isForward(change) ? 'forward' : 'back'} on ${dayName(change.at, zone)} ${day.slice(0, 4)}`;
+  if (shown)
+    return (
+      <Text size="sm">
+        Clocks of {zone} go {words}, from {change.before} to {change.after}: by UTC, fires after it are{' '}
+        {isForward(change) ? 'earlier' : 'later'}.
+      </Text>
+    );
+  return (
+    <Text size="sm">
+      Clocks of {zone} go {words}.{' '}
+      <Anchor component="button" type="button" size="sm" onClick={() => onShow(day.slice(0, 7))}>
+        Show that month
+      </Anchor>
+    </Text>
+  );
+}
+
 interface MonthProps {
   readonly found: Fires;
   readonly weeks: readonly string[][];
@@ -111,10 +148,8 @@ interface MonthProps {
 
 function Month({ found, weeks, zone, today, month, title }: MonthProps) {
   const days = byDay(found.fires, zone);
-  const changes = byDay(
-    found.warnings.map(({ at }) => at),
-    zone,
-  );
+  const change = changeIn(weeks, zone);
+  const changeDay = change && dayKey(change.at, zone);
   const shown = new Set(weeks.flat());
   const warnings = found.warnings.filter(
     ({ kind, at }) => kind === 'fixed_offset' || shown.has(dayKey(new Date(at), zone)),
@@ -140,11 +175,11 @@ function Month({ found, weeks, zone, today, month, title }: MonthProps) {
                   key={day}
                   data-outside={!day.startsWith(month) || day < today || undefined}
                   data-today={day === today || undefined}
-                  data-change={changes.has(day) || undefined}
+                  data-change={day === changeDay || undefined}
                 >
                   <span className={classes.date}>
                     <span>{Number(day.slice(8))}</span>
-                    {changes.has(day) && <span className={classes.change}>clocks change</span>}
+                    {day === changeDay && <span className={classes.change}>clocks change</span>}
                   </span>
                   <Day fires={days.get(day) ?? []} count={found.perDay.get(day) ?? 0} zone={zone} />
                 </td>
@@ -175,11 +210,15 @@ function Day({ fires, count, zone }: { fires: readonly string[]; count: number; 
   const rest = count - shown.length;
   return (
     <ul className={classes.times}>
+      {/* Where there is no room for times. */}
+      <li className={classes.number}>{`${count.toLocaleString('en')}×`}</li>
       {shown.map((at) => (
-        <li key={at}>{clockTime(new Date(at), zone, { seconds })}</li>
+        <li key={at} className={classes.time}>
+          {clockTime(new Date(at), zone, { seconds })}
+        </li>
       ))}
       {rest > 0 && (
-        <li className="muted">
+        <li className={`muted ${classes.time}`}>
           {shown.length === 0
             ? `${rest.toLocaleString('en')} times`
             : `and ${rest.toLocaleString('en')} more`}

@@ -67,7 +67,7 @@ export function JobHeader({ job }: { job: Job }) {
             </Badge>
           ))}
         </div>
-        <Group gap={6}>
+        <Group gap={6} data-page-actions>
           <ActionButton
             label="Run now"
             action="jobs.run"

@@ -1,6 +1,6 @@
 /** One sentence that tells when a job runs next, or why it does not. Pure: the zone and the present come from outside. */
 import type { Job } from '@carillon/client';
-import { clockTime, dayName, duration } from '../../ui/time.ts';
+import { clockTime, dayName, duration, offset } from '../../ui/time.ts';
 import { capital, scheduleWords } from '../jobs/schedule-words.ts';
 
 export function whenSentence(job: Job, { zone, now }: { zone: string; now: number }): string {
@@ -26,7 +26,10 @@ function upcoming(job: Job, { zone, now }: { zone: string; now: number }): strin
     return job.status === 'RUNNING' ? 'it runs now, and no later run is due.' : 'nothing is due any more.';
   const at = new Date(job.next_run_at);
   const ahead = at.getTime() - now;
-  const clock = `${dayName(at, zone)} ${clockTime(at, zone, { seconds: at.getTime() % 60_000 !== 0 })}`;
+  const seconds = at.getTime() % 60_000 !== 0;
+  // The words before it are in the zone of the job: another one is named.
+  const isOther = job.time_zone !== null && offset(at, job.time_zone) !== offset(at, zone);
+  const clock = `${dayName(at, zone)} ${clockTime(at, zone, { seconds })}${isOther ? ` ${zone}` : ''}`;
   const next = ahead <= 1_000 ? 'next now' : `next in ${rough(ahead)} (${clock})`;
   return job.status === 'RUNNING' ? `it runs now, ${next}.` : `${next}.`;
 }

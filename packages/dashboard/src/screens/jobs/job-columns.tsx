@@ -12,6 +12,8 @@ import { scheduleWords } from './schedule-words.ts';
 import { useUserName } from './use-names.ts';
 
 const LABELS_SHOWN_MAX = 3;
+/** Of an id whose name may not be read. */
+const ID_SHOWN_MAX = 8;
 
 export function jobColumns({ withNamespace }: { withNamespace: boolean }): readonly Column<ListedJob>[] {
   return [
@@ -38,7 +40,7 @@ export function jobColumns({ withNamespace }: { withNamespace: boolean }): reado
     {
       key: 'next',
       title: 'Next',
-      width: '112px',
+      width: '124px',
       cell: (job) =>
         job.status === 'PAUSED' ? (
           <span className="muted">paused</span>
@@ -56,12 +58,12 @@ export function jobColumns({ withNamespace }: { withNamespace: boolean }): reado
       from: 'md',
       cell: ({ job_id: jobId }) => <OutcomeStrip jobId={jobId} />,
     },
-    { key: 'handler', title: 'Handler', width: '76px', from: 'md', cell: ({ handler }) => handler },
+    { key: 'handler', title: 'Handler', width: '76px', from: 'lg', cell: ({ handler }) => handler },
     {
       key: 'owner',
       title: 'Owner',
       width: '90px',
-      from: 'lg',
+      from: 'md',
       cell: ({ user_id: id }) => <Owner userId={id} />,
     },
   ];
@@ -86,14 +88,13 @@ function Name({ job, withNamespace }: { job: ListedJob; withNamespace: boolean }
         {job.name}
       </Link>
       {withNamespace && <span className={classes.namespace}>{job.namespace}</span>}
-      {labels.slice(0, LABELS_SHOWN_MAX).map(([name, value]) => (
-        <Badge key={name} size="xs" variant="default" tt="none" fw={500} className={classes.label}>
-          {name}:{value}
-        </Badge>
-      ))}
-      {labels.length > LABELS_SHOWN_MAX && (
-        <span className={classes.namespace}>+{labels.length - LABELS_SHOWN_MAX}</span>
-      )}
+      <span className={classes.labels} title={labels.map(([name, value]) => `${name}:${value}`).join('\n')}>
+        {labels.slice(0, LABELS_SHOWN_MAX).map(([name, value]) => (
+          <Badge key={name} size="xs" variant="default" tt="none" fw={500}>
+            {name}:{value}
+          </Badge>
+        ))}
+      </span>
     </span>
   );
 }
@@ -123,5 +124,11 @@ function LastRun({ job: { last_run: run } }: { job: ListedJob }) {
 export function Owner({ userId }: { userId: string | null }) {
   const userName = useUserName();
   if (userId === null) return <span className="muted">–</span>;
-  return <span title={userId}>{userName(userId)}</span>;
+  const name = userName(userId);
+  if (name !== undefined) return <span title={userId}>{name}</span>;
+  return (
+    <span className="mono" title={userId}>
+      {userId.slice(0, ID_SHOWN_MAX)}
+    </span>
+  );
 }

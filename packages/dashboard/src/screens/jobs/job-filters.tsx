@@ -1,9 +1,11 @@
 /** The filters of the list of jobs, all of them in the address. */
 import type { JobFilter } from '@carillon/client';
-import { useQuery } from '@tanstack/react-query';
-import { carillon } from '../../api/carillon.ts';
+import { useCaller } from '../../api/session.ts';
 import { ChoiceFilter, ChoicesFilter, FilterBar, TextFilter, useFilters } from '../../ui/filters.tsx';
+import { type Option, optionsOf } from '../../ui/options.ts';
 import { stateWord } from '../../ui/state-badge.tsx';
+import { ViewsMenu } from '../../views/views-menu.tsx';
+import { useHandlers, useUserNames } from './use-names.ts';
 
 export interface JobSearch {
   readonly ns?: string;
@@ -20,23 +22,21 @@ export interface JobSearch {
 const STATUSES = (['SCHEDULED', 'RUNNING', 'PAUSED', 'COMPLETED', 'FAILED', 'CANCELLED'] as const).map(
   (status) => ({ value: status, label: stateWord(status) }),
 );
-const TYPES = [
-  { value: 'recurring', label: 'again and again' },
-  { value: 'cron', label: 'by cron' },
-  { value: 'interval', label: 'by interval' },
-  { value: 'one-time', label: 'once' },
-];
-const PRIORITIES = ['high', 'medium', 'low'].map((value) => ({ value, label: `${value} priority` }));
-const OWNERS = [{ value: 'me', label: 'my jobs' }];
-const SORTS = [
-  { value: '-created_at', label: 'newest first' },
-  { value: 'created_at', label: 'oldest first' },
-  { value: 'name', label: 'by name' },
-  { value: 'next_run_at', label: 'next run first' },
-  { value: '-updated_at', label: 'last changed first' },
-  { value: 'priority', label: 'by priority' },
-];
-const HANDLERS_MAX = 200;
+const TYPES = optionsOf({
+  recurring: 'again and again',
+  cron: 'by cron',
+  interval: 'by interval',
+  'one-time': 'once',
+});
+const PRIORITIES = optionsOf({ high: 'high priority', medium: 'medium priority', low: 'low priority' });
+const SORTS = optionsOf({
+  '-created_at': 'newest first',
+  created_at: 'oldest first',
+  name: 'by name',
+  next_run_at: 'next run first',
+  '-updated_at': 'last changed first',
+  priority: 'by priority',
+});
 
 /** What the server is asked for; without the order it is also what a bulk action takes. */
 export function jobFilterOf({ ns, user, label, sort: _, ...search }: JobSearch): Omit<JobFilter, 'sort'> {
@@ -64,17 +64,17 @@ export function useClearFilters(): () => void {
 export function JobFilters({ search }: { search: JobSearch }) {
   const { change } = useFilters<JobSearch>();
   const clear = useClearFilters();
-  const { data: handlers = [] } = useQuery({
-    queryKey: ['handlers', 'names'],
-    queryFn: () => carillon.handlers.list({ limit: HANDLERS_MAX }).toArray({ max: HANDLERS_MAX }),
-    staleTime: 60_000,
-  });
-  const names = new Set([...handlers.map(({ name }) => name), ...(search.handler ? [search.handler] : [])]);
-  // A user that is not the caller, as another page linked here.
-  const owners =
-    search.user === undefined || search.user === 'me'
-      ? OWNERS
-      : [...OWNERS, { value: search.user, label: search.user }];
+  const known = useHandlers()?.map(({ name }) => name) ?? [];
+  const handlers = withChosen(
+    known.map((name) => ({ value: name, label: name })),
+    search.handler,
+  );
+  const me = useCaller()?.user_id;
+  const others = useUserNames().filter(({ id }) => id !== me);
+  const owners = withChosen(
+    [{ value: 'me', label: 'me' }, ...others.map(({ id, name }) => ({ value: id, label: name }))],
+    search.user,
+  );
   return (
     <FilterBar onClear={isNarrowed(search) ? clear : undefined}>
       <TextFilter
@@ -102,7 +102,7 @@ export function JobFilters({ search }: { search: JobSearch }) {
         label="Handler"
         width={105}
         value={search.handler}
-        options={[...names].map((name) => ({ value: name, label: name }))}
+        options={handlers}
         onChange={(handler) => change({ handler })}
       />
       <TextFilter
@@ -120,13 +120,20 @@ export function JobFilters({ search }: { search: JobSearch }) {
       />
       <ChoiceFilter
         label="Owner"
-        width={95}
+        width={105}
         value={search.user}
         options={owners}
         onChange={(user) => change({ user })}
       />
+      <ViewsMenu screen="jobs" search={search as Readonly<Record<string, unknown>>} />
     </FilterBar>
   );
+}
+
+/** With what another page linked here by. */
+function withChosen(options: readonly Option[], chosen: string | undefined): readonly Option[] {
+  const isThere = chosen === undefined || options.some(({ value }) => value === chosen);
+  return isThere ? options : [...options, { value: chosen, label: chosen }];
 }
 
 export function JobOrder({ search }: { search: JobSearch }) {

@@ -6,11 +6,12 @@ import { useCallback, useMemo, useState } from 'react';
 import { BASE_URL, carillon } from '../../api/carillon.ts';
 import { usePermission } from '../../api/session.ts';
 import { useRefreshMs } from '../../api/use-refresh.ts';
+import { BulkBar } from '../../ui/bulk/bulk-bar.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { LinkButton } from '../../ui/link-button.tsx';
 import { useShortcuts } from '../../ui/shortcuts.ts';
 import { VirtualList } from '../../ui/virtual-list.tsx';
-import { BulkBar } from './bulk-bar.tsx';
+import { JOB_BULK_ACTIONS, type JobBulkFilter, readJobName } from './job-bulk-actions.ts';
 import { jobColumns } from './job-columns.tsx';
 import { isNarrowed, JobFilters, JobOrder, jobFilterOf, useClearFilters } from './job-filters.tsx';
 import classes from './jobs.module.css';
@@ -47,7 +48,17 @@ export function JobsScreen() {
         </Group>
       </Group>
       <JobFilters search={search} />
-      {ids.size > 0 && <BulkBar ids={ids} items={items} search={search} onClear={() => setIds(NOTHING)} />}
+      {ids.size > 0 && (
+        <BulkBar
+          noun="job"
+          ids={[...ids]}
+          filter={narrowed || ns !== undefined ? (jobFilterOf(search) as JobBulkFilter) : undefined}
+          actions={JOB_BULK_ACTIONS}
+          namespace={ns}
+          nameOf={async (id) => items.find((job) => idOf(job) === id)?.name ?? readJobName(id)}
+          onClear={() => setIds(NOTHING)}
+        />
+      )}
       <div className={classes.list}>
         <VirtualList
           label="Jobs"

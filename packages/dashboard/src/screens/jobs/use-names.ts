@@ -1,9 +1,12 @@
 /** Names for what rows only have ids of, as far as the caller may read them. */
+import type { Handler } from '@carillon/client';
 import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
 import { carillon } from '../../api/carillon.ts';
 import { may, useCaller } from '../../api/session.ts';
 
 const READ_MAX = 200;
+const USERS_MAX = 1_000;
 const KEPT_MS = 60_000;
 
 /** The namespaces that the caller sees; the same answer as that of the picker in the header. */
@@ -16,17 +19,39 @@ export function useNamespaces(): readonly string[] {
   return data.map(({ name }) => name);
 }
 
-/** Who a user is; the id where names may not be read. */
-export function useUserName(): (userId: string) => string {
+/** The handlers that are known. */
+export function useHandlers(): readonly Handler[] | undefined {
+  return useQuery({
+    queryKey: ['handlers', 'names'],
+    queryFn: () => carillon.handlers.list({ limit: READ_MAX }).toArray({ max: READ_MAX }),
+    staleTime: KEPT_MS,
+  }).data;
+}
+
+export interface UserName {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** The users that the caller may see, by name: themselves at least. */
+export function useUserNames(): readonly UserName[] {
   const caller = useCaller();
   const { data = [] } = useQuery({
     queryKey: ['users', 'names'],
-    queryFn: () => carillon.users.list({ limit: READ_MAX }).toArray({ max: READ_MAX }),
+    queryFn: () => carillon.users.list({ limit: USERS_MAX }).toArray({ max: USERS_MAX }),
     staleTime: KEPT_MS,
     enabled: may(caller, 'users.read'),
   });
-  return (userId) => {
-    if (userId === caller?.user_id) return caller.user_name ?? caller.name;
-    return data.find(({ user_id: id }) => id === userId)?.name ?? userId;
-  };
+  return useMemo(() => {
+    const names = new Map(data.map(({ user_id: id, name }) => [id, name]));
+    if (caller !== null && caller.user_id !== null)
+      names.set(caller.user_id, caller.user_name ?? caller.name);
+    return [...names].map(([id, name]) => ({ id, name }));
+  }, [data, caller]);
+}
+
+/** Who a user is; undefined where their name may not be read. */
+export function useUserName(): (userId: string) => string | undefined {
+  const names = useUserNames();
+  return (userId) => names.find(({ id }) => id === userId)?.name;
 }

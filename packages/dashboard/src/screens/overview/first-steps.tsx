@@ -1,8 +1,9 @@
 /** The first page of a new installation: how to make a job, here and from a terminal. */
 import { Button, Code, Group, Stack, Text, Title } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { BASE_URL } from '../../api/carillon.ts';
-import { may, useCaller } from '../../api/session.ts';
+import { BASE_URL, carillon, setCsrfToken } from '../../api/carillon.ts';
+import { may, sessionQuery, useCaller } from '../../api/session.ts';
 import { Card } from '../../ui/card.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { InviteForm } from '../settings/users-part.tsx';
@@ -42,11 +43,18 @@ export function FirstSteps() {
 /** Somebody with the admin key alone: their session is short, and what they do is told of nobody. */
 export function AccountOffer() {
   const caller = useCaller();
+  const queries = useQueryClient();
   if (caller?.user_id !== null) return null;
+  const signInAs = async (credentials: { name: string; password: string }) => {
+    const { csrf_token: token } = await carillon.session.open(credentials);
+    setCsrfToken(token);
+    await queries.fetchQuery({ ...sessionQuery, staleTime: 0 });
+    return `You are signed in as ${credentials.name} now.`;
+  };
   return (
     <Card
       title="Make an account for yourself"
-      actions={<InviteForm label="Make an account" firstRole="admin" />}
+      actions={<InviteForm label="Make an account" firstRole="admin" onMade={signInAs} />}
     >
       <Text size="sm">
         You are signed in with the admin key, for a few hours. With an account you sign in with a name and a

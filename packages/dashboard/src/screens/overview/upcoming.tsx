@@ -45,8 +45,8 @@ export function Upcoming({ namespace }: { namespace: string | undefined }) {
                   </Link>
                 ),
               },
-              { key: 'handler', title: 'Handler', cell: ({ handler }) => handler },
-              { key: 'namespace', title: 'Namespace', cell: ({ namespace: where }) => where },
+              { key: 'handler', title: 'Handler', from: 'sm', cell: ({ handler }) => handler },
+              { key: 'namespace', title: 'Namespace', from: 'sm', cell: ({ namespace: where }) => where },
             ]}
           />
         )

@@ -145,10 +145,10 @@ function Rows({
   ended: boolean;
   searched: string;
 }) {
-  useSyncExternalStore(buffer.subscribe, buffer.version);
+  const version = useSyncExternalStore(buffer.subscribe, buffer.version);
   const frame = useRef<HTMLDivElement>(null);
   const [follows, setFollows] = useState(true);
-  const lastTop = useRef(0);
+  const last = useRef({ top: 0, height: 0 });
   const zone = useZone();
   const { rows, left } = buffer;
   const virtual = useVirtualizer({
@@ -158,10 +158,10 @@ function Rows({
     overscan: 30,
     getItemKey: (index) => rows[index]?.number ?? index,
   });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each new row moves the end
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each new row moves the end, also where as many were left out
   useEffect(() => {
     if (follows && rows.length > 0) virtual.scrollToIndex(rows.length - 1, { align: 'end' });
-  }, [follows, rows.length]);
+  }, [follows, version]);
   if (rows.length === 0)
     return (
       <Text size="sm" c="dimmed" py="md">
@@ -187,10 +187,11 @@ function Rows({
         tabIndex={0}
         data-wrap={wrap || undefined}
         onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
-          // Only who scrolls up leaves the end: rows that were added since also make a distance to it.
+          // Only who scrolls up leaves the end: rows that were added since also make a distance to it, and rows that are left out
+          // at the beginning move everything up.
           if (scrollHeight - scrollTop - clientHeight < AT_END_PX) setFollows(true);
-          else if (scrollTop < lastTop.current) setFollows(false);
-          lastTop.current = scrollTop;
+          else if (scrollTop < last.current.top && scrollHeight >= last.current.height) setFollows(false);
+          last.current = { top: scrollTop, height: scrollHeight };
         }}
       >
         <div className={classes.body} style={{ height: virtual.getTotalSize() }}>

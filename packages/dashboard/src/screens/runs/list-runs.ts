@@ -5,7 +5,7 @@
 import type { ListedRun, ListPage, RunFilter } from '@carillon/client';
 import type { QueryClient } from '@tanstack/react-query';
 import { carillon } from '../../api/carillon.ts';
-import type { Pages } from '../../ui/virtual-list.tsx';
+import type { PagedSource } from '../../ui/paged-list.ts';
 
 const PAGE = 50;
 export const WAITING_SHOWN_MAX = 50;
@@ -18,7 +18,7 @@ export function showsWaiting(filter: RunFilter): boolean {
 
 export const waitingKey = (filter: RunFilter) => ['runs', 'list', 'waiting', filter] as const;
 
-export function listRuns(queries: QueryClient, filter: RunFilter, each: boolean): Pages<ListedRun> {
+export function listRuns(queries: QueryClient, filter: RunFilter, each: boolean): PagedSource<ListedRun> {
   const list = carillon.runs.list({ ...filter, limit: PAGE, attempts: each ? 'all' : 'last' });
   if (!showsWaiting(filter)) return list;
   return {

@@ -1,15 +1,18 @@
 /** Runs across all jobs, newest first: what failed, where, and why. */
 import type { ListedRun, ListPage, RunFilter } from '@carillon/client';
-import { Button, Checkbox, Group, Stack, Text, Title } from '@mantine/core';
+import { Button, Checkbox, Stack, Text, Title } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { BulkBar } from '../../ui/bulk/bulk-bar.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { ChoiceFilter, ChoicesFilter, FilterBar, TextFilter, useFilters } from '../../ui/filters.tsx';
+import { optionsOf } from '../../ui/options.ts';
 import { stateWord } from '../../ui/state-badge.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
-import { BulkRuns } from './bulk-runs.tsx';
+import { ViewsMenu } from '../../views/views-menu.tsx';
 import { listRuns, showsWaiting, WAITING_SHOWN_MAX, waitingKey } from './list-runs.ts';
+import { type RunBulkFilter, readRunName, runBulkActions } from './run-bulk-actions.ts';
 import { LISTED_ATTEMPT_COLUMNS, LISTED_RUN_COLUMNS } from './run-columns.tsx';
 
 const route = getRouteApi('/shell/runs');
@@ -30,12 +33,12 @@ const STATUSES = (
   ] as const
 ).map((status) => ({ value: status, label: stateWord(status) }));
 
-const SINCE = [
-  { value: '15m', label: 'last 15 minutes' },
-  { value: '1h', label: 'last hour' },
-  { value: '24h', label: 'last 24 hours' },
-  { value: '7d', label: 'last 7 days' },
-];
+const SINCE = optionsOf({
+  '15m': 'last 15 minutes',
+  '1h': 'last hour',
+  '24h': 'last 24 hours',
+  '7d': 'last 7 days',
+});
 
 const idOf = (run: ListedRun) => run.run_id;
 const idOfAttempt = (run: ListedRun) => `${run.run_id} ${run.epoch} ${run.attempt_number}`;
@@ -44,36 +47,23 @@ export function RunsScreen() {
   const search = route.useSearch();
   const { change } = useFilters<typeof search>();
   const navigate = useNavigate();
-  const { ns, status, job, handler, worker, label, user, since, until, error, failure, attempts } = search;
+  const { ns, status, handler, label, since, error, failure, attempts } = search;
   const queries = useQueryClient();
   const each = attempts === 'all';
   const rowId = each ? idOfAttempt : idOf;
-  const filter: RunFilter = {
-    ...{ namespace: ns, status, job_id: job, handler, worker_id: worker, label, user_id: user },
-    ...{ since, until, error, failure },
-  };
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
   const [items, setItems] = useState<readonly ListedRun[]>([]);
-  const tickedRuns = uniqueRuns(items.filter((run) => ticked.has(rowId(run))));
-  const narrowed = [status, job, handler, worker, label, user, since, until, error, failure].some(
-    (value) => value !== undefined,
+  const filter = runFilterOf(search);
+  const narrowed = Object.entries(filter).some(
+    ([name, value]) => name !== 'namespace' && value !== undefined,
   );
-  const clear = () =>
-    change({
-      ...{ status: undefined, job: undefined, handler: undefined, worker: undefined, label: undefined },
-      ...{ user: undefined, since: undefined, until: undefined, error: undefined, failure: undefined },
-    });
+  const untick = () => setTicked(new Set());
   return (
     <Stack gap="sm">
-      <Group justify="space-between" mih={30}>
-        <Title order={1} size="h3">
-          Runs
-        </Title>
-        {tickedRuns.length > 0 && (
-          <BulkRuns runs={tickedRuns} namespace={ns} onDone={() => setTicked(new Set())} />
-        )}
-      </Group>
-      <FilterBar onClear={narrowed ? clear : undefined}>
+      <Title order={1} size="h3">
+        Runs
+      </Title>
+      <FilterBar onClear={narrowed ? () => change(NO_FILTERS) : undefined}>
         <TextFilter
           main
           label="Part of the error"
@@ -109,10 +99,11 @@ export function RunsScreen() {
           label="Each attempt"
           checked={each}
           onChange={({ currentTarget }) => {
-            setTicked(new Set());
+            untick();
             change({ attempts: currentTarget.checked ? 'all' : undefined });
           }}
         />
+        <ViewsMenu screen="runs" search={search} />
       </FilterBar>
       {failure !== undefined && (
         <Text size="sm" role="status" component="div">
@@ -123,6 +114,17 @@ export function RunsScreen() {
         </Text>
       )}
       {showsWaiting(filter) && <MoreWait filter={filter} />}
+      {ticked.size > 0 && (
+        <BulkBar
+          noun="run"
+          ids={runIdsOf(ticked)}
+          filter={narrowed || ns !== undefined ? (filter as RunBulkFilter) : undefined}
+          actions={runBulkActions({ byStatus: status !== undefined })}
+          namespace={ns}
+          nameOf={async (id) => items.find(({ run_id: runId }) => runId === id)?.job_name ?? readRunName(id)}
+          onClear={untick}
+        />
+      )}
       <VirtualList
         label="Runs"
         queryKey={['runs', 'list', search]}
@@ -164,6 +166,35 @@ function MoreWait({ filter }: { filter: RunFilter }) {
   );
 }
 
-function uniqueRuns(runs: readonly ListedRun[]): readonly ListedRun[] {
-  return [...new Map(runs.map((run) => [run.run_id, run])).values()];
+type RunSearch = ReturnType<typeof route.useSearch>;
+
+const NO_FILTERS: Partial<RunSearch> = Object.fromEntries(
+  ['status', 'job', 'handler', 'worker', 'label', 'user', 'since', 'until', 'error', 'failure'].map(
+    (name) => [name, undefined],
+  ),
+);
+
+/** What the server is asked for; it is also what a bulk action takes. */
+function runFilterOf({
+  ns,
+  status,
+  job,
+  handler,
+  worker,
+  label,
+  user,
+  since,
+  until,
+  error,
+  failure,
+}: RunSearch) {
+  return {
+    ...{ namespace: ns, status, job_id: job, handler, worker_id: worker, label, user_id: user },
+    ...{ since, until, error, failure },
+  };
+}
+
+/** Several attempts of one run may be ticked. */
+function runIdsOf(ticked: ReadonlySet<string>): readonly string[] {
+  return [...new Set([...ticked].map((id) => id.split(' ', 1)[0]!))];
 }

@@ -33,7 +33,7 @@ export function GrantsInput({
   return (
     <Stack gap="xs">
       <Text size="sm" fw={500}>
-        May
+        Roles
       </Text>
       {value.map((grant, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other name

@@ -11,6 +11,7 @@ import { Instant } from '../../ui/instant.tsx';
 import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
 import { FormDialog } from './form-dialog.tsx';
 import { grantWords } from './grants-input.tsx';
+import { NewPassword } from './new-password.tsx';
 import { RemoveButton } from './remove-button.tsx';
 
 const COLUMNS: readonly Column<UserSession>[] = [
@@ -63,7 +64,7 @@ export function MePart() {
         title={caller.user_name ?? caller.name}
         actions={caller.user_id !== null && <PasswordForm userId={caller.user_id} />}
       >
-        <Text size="sm">May: {grantWords(caller.grants)}</Text>
+        <Text size="sm">Roles: {grantWords(caller.grants)}</Text>
         <Text size="sm" component="div">
           This session ends <Instant at={caller.expires_at} />.
         </Text>
@@ -103,16 +104,11 @@ function PasswordForm({ userId }: { userId: string }) {
         label="Password now"
         autoComplete="current-password"
         required
+        data-autofocus
         value={current}
         onChange={({ currentTarget }) => setCurrent(currentTarget.value)}
       />
-      <PasswordInput
-        label="New password"
-        autoComplete="new-password"
-        required
-        value={password}
-        onChange={({ currentTarget }) => setPassword(currentTarget.value)}
-      />
+      <NewPassword label="New password" value={password} onChange={setPassword} />
       <Checkbox
         label="Also end the keys that I made"
         checked={endKeys}

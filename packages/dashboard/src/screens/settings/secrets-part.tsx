@@ -1,6 +1,6 @@
 /** Secrets that payloads name as {{secrets.name}}. A value can be set, and never be read again. */
 import type { Secret } from '@carillon/client';
-import { Group, PasswordInput, Text, TextInput } from '@mantine/core';
+import { Group, PasswordInput, Select, Text, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -8,20 +8,41 @@ import { carillon } from '../../api/carillon.ts';
 import { usePermission } from '../../api/session.ts';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { Empty } from '../../ui/empty.tsx';
+import { useFilters } from '../../ui/filters.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { SimpleTable } from '../../ui/simple-table.tsx';
+import { useNamespaces } from '../jobs/use-names.ts';
 import { FormDialog } from './form-dialog.tsx';
 import { RemoveButton } from './remove-button.tsx';
 
+const DEFAULT = 'default';
+
 export function SecretsPart() {
-  const { ns } = useSearch({ strict: false });
+  const { ns: chosen } = useSearch({ strict: false });
+  const namespaces = useNamespaces();
+  const { change } = useFilters<{ ns?: string }>();
+  // Secrets belong to a namespace: where none is chosen, to that of jobs that name none.
+  const ns = chosen ?? (namespaces.includes(DEFAULT) ? DEFAULT : namespaces[0]);
   const secrets = useQuery({
     queryKey: ['secrets', ns],
     queryFn: ({ signal }) => carillon.secrets.list(ns === undefined ? {} : { namespace: ns }, { signal }),
+    enabled: ns !== undefined,
   });
   const permission = usePermission('secrets.manage', { namespace: ns });
   return (
     <Card title={ns === undefined ? 'Secrets' : `Secrets of ${ns}`} actions={<SetForm namespace={ns} />}>
+      {namespaces.length > 1 && (
+        <Select
+          size="xs"
+          w={220}
+          label="Namespace"
+          searchable
+          allowDeselect={false}
+          data={[...namespaces]}
+          value={ns ?? null}
+          onChange={(name) => name !== null && change({ ns: name })}
+        />
+      )}
       <Text size="sm" c="dimmed">
         A payload names one as <span className="mono">{'{{secrets.name}}'}</span>. Its value is put in on the
         way to the worker alone, and masked in logs and results.
@@ -29,7 +50,10 @@ export function SecretsPart() {
       <Loaded of={secrets}>
         {(found) =>
           found.length === 0 ? (
-            <Empty title="No secrets" command="npx carillon secrets set api-token" />
+            <Empty
+              title={`No secrets in ${ns}`}
+              command={`npx carillon secrets set api-token --namespace ${ns}`}
+            />
           ) : (
             <SimpleTable<Secret>
               label="Secrets"
@@ -37,16 +61,17 @@ export function SecretsPart() {
               idOf={({ namespace, name }) => `${namespace} ${name}`}
               columns={[
                 { key: 'name', title: 'Name', cell: ({ name }) => <span className="mono">{name}</span> },
-                { key: 'namespace', title: 'Namespace', cell: ({ namespace }) => namespace },
-                { key: 'version', title: 'Version', cell: ({ version }) => version },
+                { key: 'version', title: 'Version', from: 'sm', cell: ({ version }) => version },
                 {
                   key: 'masked',
                   title: 'Masked',
+                  from: 'sm',
                   cell: ({ masked }) => (masked ? 'yes' : 'no: shorter than 8 characters'),
                 },
                 {
                   key: 'set',
                   title: 'Set',
+                  from: 'sm',
                   cell: ({ updated_at: at, updated_by: by }) => (
                     <>
                       <Instant at={at} /> by {by}

@@ -2,33 +2,26 @@
 import { Stack, Tabs, Title } from '@mantine/core';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { type Action, may, useCaller } from '../../api/session.ts';
-import { NotFound } from '../../shell/not-found.tsx';
+import { may, useCaller, usePermission } from '../../api/session.ts';
+import { NotAllowed, NotFound } from '../../shell/not-found.tsx';
 import { AuditPart } from './audit-part.tsx';
 import { KeysPart } from './keys-part.tsx';
 import { MePart } from './me-part.tsx';
 import { NamespacesPart } from './namespaces-part.tsx';
+import { PARTS, type PartName } from './parts.ts';
 import { SecretsPart } from './secrets-part.tsx';
 import { UsersPart } from './users-part.tsx';
 
 const route = getRouteApi('/shell/settings/$part');
 
-interface Part {
-  readonly name: string;
-  readonly label: string;
-  /** Left out: everybody. */
-  readonly action?: Action;
-  readonly show: () => ReactNode;
-}
-
-export const PARTS: readonly Part[] = [
-  { name: 'me', label: 'My account', show: () => <MePart /> },
-  { name: 'namespaces', label: 'Namespaces', action: 'namespaces.read', show: () => <NamespacesPart /> },
-  { name: 'users', label: 'Users', action: 'users.read', show: () => <UsersPart /> },
-  { name: 'keys', label: 'Keys', show: () => <KeysPart /> },
-  { name: 'secrets', label: 'Secrets', action: 'secrets.read', show: () => <SecretsPart /> },
-  { name: 'audit', label: 'Audit log', action: 'audit.read', show: () => <AuditPart /> },
-];
+const CONTENT: Readonly<Record<PartName, () => ReactNode>> = {
+  me: () => <MePart />,
+  namespaces: () => <NamespacesPart />,
+  users: () => <UsersPart />,
+  keys: () => <KeysPart />,
+  secrets: () => <SecretsPart />,
+  audit: () => <AuditPart />,
+};
 
 export function SettingsScreen() {
   const { part } = route.useParams();
@@ -36,7 +29,9 @@ export function SettingsScreen() {
   const navigate = useNavigate();
   const shown = PARTS.filter(({ action }) => action === undefined || may(caller, action));
   const current = shown.find(({ name }) => name === part);
-  if (!current) return <NotFound />;
+  const refused = PARTS.find(({ name }) => name === part)?.action;
+  const { why } = usePermission(refused ?? 'jobs.read');
+  if (!current) return refused === undefined ? <NotFound /> : <NotAllowed why={why} />;
   return (
     <Stack gap="md">
       <Title order={1} size="h3">
@@ -55,7 +50,7 @@ export function SettingsScreen() {
           ))}
         </Tabs.List>
         <Tabs.Panel value={part} pt="md">
-          {current.show()}
+          {CONTENT[current.name]()}
         </Tabs.Panel>
       </Tabs>
     </Stack>

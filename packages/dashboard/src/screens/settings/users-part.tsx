@@ -11,6 +11,7 @@ import { Instant } from '../../ui/instant.tsx';
 import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
 import { FormDialog } from './form-dialog.tsx';
 import { GrantsInput, grantWords } from './grants-input.tsx';
+import { NewPassword } from './new-password.tsx';
 import { RemoveButton } from './remove-button.tsx';
 
 export function UsersPart() {
@@ -25,17 +26,17 @@ export function UsersPart() {
     },
     {
       key: 'shown',
-      title: 'Called',
+      title: 'Full name',
       width: 'minmax(80px, 1fr)',
       from: 'md',
       cell: ({ display_name: shown }) => shown || '–',
     },
     {
       key: 'may',
-      title: 'May',
+      title: 'Roles',
       width: 'minmax(120px, 2fr)',
       from: 'sm',
-      cell: ({ grants }) => grantWords(grants) || 'nothing',
+      cell: ({ grants }) => grantWords(grants) || 'none',
     },
     {
       key: 'since',
@@ -47,11 +48,12 @@ export function UsersPart() {
     {
       key: 'actions',
       title: '',
-      width: '190px',
+      width: '260px',
       cell: (user) =>
         permission.allowed && (
           <Group gap={4} wrap="nowrap">
             <GrantsForm user={user} />
+            {user.user_id !== caller?.user_id && <PasswordForm user={user} />}
             <DisableForm user={user} />
             {user.user_id !== caller?.user_id && (
               <RemoveButton
@@ -98,7 +100,14 @@ function OwnPassword({ value, onChange }: { value: string; onChange: (value: str
   );
 }
 
-export function InviteForm({ label = 'Invite', firstRole = 'viewer' }: { label?: string; firstRole?: Role }) {
+interface InviteFormProps {
+  readonly label?: string;
+  readonly firstRole?: Role;
+  /** Left out: they are told that they can sign in. */
+  readonly onMade?: (credentials: { name: string; password: string }) => Promise<string>;
+}
+
+export function InviteForm({ label = 'Invite', firstRole = 'viewer', onMade }: InviteFormProps) {
   const queries = useQueryClient();
   const [name, setName] = useState('');
   const [shown, setShown] = useState('');
@@ -119,31 +128,58 @@ export function InviteForm({ label = 'Invite', firstRole = 'viewer' }: { label?:
           ...(own !== '' && { current_password: own }),
         });
         await queries.invalidateQueries({ queryKey: ['users'] });
-        return `${name} can sign in now.`;
+        return onMade ? onMade({ name, password }) : `${name} can sign in now, with that password.`;
       }}
     >
       <TextInput
-        label="Name"
-        description="What they sign in with."
+        label="User name"
+        description="Used to sign in."
         required
+        data-autofocus
         autoComplete="off"
         value={name}
         onChange={({ currentTarget }) => setName(currentTarget.value)}
       />
       <TextInput
-        label="Called"
+        label="Full name (optional)"
         value={shown}
         onChange={({ currentTarget }) => setShown(currentTarget.value)}
       />
-      <PasswordInput
-        label="First password"
-        description="It can be changed after signing in."
-        required
-        autoComplete="new-password"
+      <NewPassword
+        label={onMade ? 'Password' : 'First password'}
+        note={onMade ? undefined : 'They can change it after signing in.'}
         value={password}
-        onChange={({ currentTarget }) => setPassword(currentTarget.value)}
+        onChange={setPassword}
       />
       <GrantsInput value={grants} onChange={setGrants} />
+      <OwnPassword value={own} onChange={setOwn} />
+    </FormDialog>
+  );
+}
+
+function PasswordForm({ user }: { user: User }) {
+  const [password, setPassword] = useState('');
+  const [own, setOwn] = useState('');
+  return (
+    <FormDialog
+      label="Password"
+      size="compact-xs"
+      title={`Set a password for ${user.name}`}
+      submitLabel="Set the password"
+      onSubmit={async () => {
+        await carillon.users.setPassword(user.user_id, {
+          password,
+          ...(own !== '' && { current_password: own }),
+        });
+        return `${user.name} can sign in with the new password. Their sessions have ended.`;
+      }}
+    >
+      <NewPassword
+        label="New password"
+        note="They can change it after signing in."
+        value={password}
+        onChange={setPassword}
+      />
       <OwnPassword value={own} onChange={setOwn} />
     </FormDialog>
   );

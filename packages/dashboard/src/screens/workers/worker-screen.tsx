@@ -56,9 +56,11 @@ export function WorkerScreen() {
                     </Group>
                   </Row>
                   <Row name="Labels">
-                    {Object.entries(found.labels)
-                      .map(([name, value]) => `${name}=${value}`)
-                      .join(', ') || '–'}
+                    <span className="wrap-anywhere">
+                      {Object.entries(found.labels)
+                        .map(([name, value]) => `${name}=${value}`)
+                        .join(', ') || '–'}
+                    </span>
                   </Row>
                   <Row name="Runs in">
                     {found.remote

@@ -13,6 +13,7 @@ import { jobOperations } from './jobs.ts';
 import { keyOperations } from './keys.ts';
 import { liveOperations } from './live.ts';
 import { type ApiContext, type Operation, restOperation } from './operation.ts';
+import { ownSettingsOperations } from './own-settings.ts';
 import { runLogOperationsOf } from './run-logs.ts';
 import { runOperations, workerOperations } from './runs.ts';
 import { secretOperations } from './secrets.ts';
@@ -34,6 +35,7 @@ const GROUPS = [
   eventOperations,
   liveOperations,
   sessionOperations,
+  ownSettingsOperations,
   keyOperations,
   namespaceOperations,
   signingKeyOperations,

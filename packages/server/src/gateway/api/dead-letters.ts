@@ -22,7 +22,7 @@ import { type ApiContext, type Operation, operation, reading, totalHeader } from
 const { method: call } = rpc.JobService;
 const subjectIs = 'The run that died.';
 
-export function deadLetterOperations({ operations }: ApiContext): Operation[] {
+export function deadLetterOperations({ operations, charge }: ApiContext): Operation[] {
   return [
     operation({
       method: 'GET',
@@ -103,6 +103,7 @@ export function deadLetterOperations({ operations }: ApiContext): Operation[] {
     operation({
       method: 'POST',
       path: '/dead-letters/redrive',
+      isBulk: true,
       rpc: { method: call.redriveDeadLetters, names: { next: 'next_page_token' } },
       access: 'dead_letters.redrive',
       tag: 'dead letters',
@@ -131,6 +132,7 @@ export function deadLetterOperations({ operations }: ApiContext): Operation[] {
         const { next, ...report } = await operations.bulkRedriveDeadLetters(caller, {
           ...request,
           selection: selected(caller, selection),
+          charge: (items) => charge(caller, items),
         });
         return {
           body: redriveReportView(request.dryRun, { ...report, next: next && cursorText(next) }),

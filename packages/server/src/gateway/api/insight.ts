@@ -55,7 +55,7 @@ const NOT_DUE = {
   ...{ position: null, estimated_start_at: '2030-01-02T08:00:00.000Z' },
 };
 
-export function insightOperations({ operations }: ApiContext): Operation[] {
+export function insightOperations({ operations, charge }: ApiContext): Operation[] {
   return [
     operation({
       method: 'GET',
@@ -183,6 +183,7 @@ export function insightOperations({ operations }: ApiContext): Operation[] {
     operation({
       method: 'POST',
       path: '/runs/bulk',
+      isBulk: true,
       access: ['runs.cancel', 'runs.rerun'],
       tag: 'runs',
       summary: 'Cancel many runs, or run them again',
@@ -212,7 +213,10 @@ export function insightOperations({ operations }: ApiContext): Operation[] {
           'selection' in of
             ? { ...of, selection: { ...of.selection, userId: userNamed(caller, of.selection.userId) } }
             : of;
-        const report = await operations.bulkRuns(caller, { ...request, of: named, idempotencyKey });
+        const report = await operations.bulkRuns(caller, {
+          ...{ ...request, of: named, idempotencyKey },
+          charge: (items) => charge(caller, items),
+        });
         return { body: bulkRunsView(request, report) };
       },
     }),

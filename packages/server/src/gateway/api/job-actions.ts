@@ -40,7 +40,7 @@ const acted = (outcome: Outcome, status: JobView['status']) => ({
 });
 const ADDED = { schema: runAddedAnswer, example: { job_id: EXAMPLES.jobId, run_id: EXAMPLES.newRunId } };
 
-export function jobActionOperations({ operations }: ApiContext): Operation[] {
+export function jobActionOperations({ operations, charge }: ApiContext): Operation[] {
   return [
     operation({
       method: 'POST',
@@ -175,6 +175,7 @@ export function jobActionOperations({ operations }: ApiContext): Operation[] {
     operation({
       method: 'POST',
       path: '/jobs/bulk',
+      isBulk: true,
       rpc: { method: call.bulkChangeJobs, names: { next: 'next_page_token' } },
       access: ['jobs.pause', 'jobs.cancel'],
       tag: 'jobs',
@@ -211,9 +212,11 @@ export function jobActionOperations({ operations }: ApiContext): Operation[] {
           ...of,
           selection: { ...of.selection, userId: userNamed(caller, of.selection.userId) },
         };
-        return {
-          body: bulkView(request, await operations.bulkJobs(caller, { ...request, of: named ?? of })),
-        };
+        const report = await operations.bulkJobs(caller, {
+          ...{ ...request, of: named ?? of },
+          charge: (items) => charge(caller, items),
+        });
+        return { body: bulkView(request, report) };
       },
     }),
 

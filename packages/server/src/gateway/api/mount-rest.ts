@@ -30,6 +30,10 @@ export function mountRest(
 ): void {
   const { authenticate, limits, address } = options;
   const cookie = sessionCookie(address);
+  const tellAllowance = (request: FastifyRequest, reply: FastifyReply) => {
+    const allowance = request.caller && limits?.allowanceOf(request.caller);
+    if (allowance) reply.headers(allowanceHeaders(allowance));
+  };
   for (const operation of operations) {
     const callOf = callReader(operation, cookie.read);
     api.route({
@@ -41,12 +45,13 @@ export function mountRest(
           return;
         }
         request.caller = await authenticate(request);
-        const allowance = limits?.allowanceOf(request.caller);
-        if (allowance) reply.headers(allowanceHeaders(allowance));
+        tellAllowance(request, reply);
       },
       handler: async (request, reply) => {
         if (operation.deprecated) reply.headers(deprecationHeaders(operation.deprecated));
         const answer = await operation.handle(callOf(request, reply));
+        // Requests in bulk have used more.
+        if (operation.isBulk) tellAllowance(request, reply);
         const { body, status, headers, list } = withinBytes(answer);
         if (status !== undefined) reply.code(status);
         if (headers) reply.headers(headers);

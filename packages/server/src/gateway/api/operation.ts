@@ -55,7 +55,7 @@ export function readInput(reader: Reader, given: unknown): unknown {
 
 /** What the path of REST and the first field of RPC name. */
 export type Subject = IdSubject | NamedSubject;
-type IdSubject = 'job' | 'run' | 'dead letter' | 'user' | 'key' | 'signing key' | 'session';
+type IdSubject = 'job' | 'run' | 'dead letter' | 'user' | 'key' | 'signing key' | 'session' | 'view';
 type NamedSubject = 'worker' | 'namespace' | 'job key' | 'secret' | 'handler';
 
 const NAMED: ReadonlySet<Subject> = new Set(['worker', 'namespace', 'job key', 'secret', 'handler']);
@@ -125,6 +125,8 @@ interface Described {
   readonly deprecated?: { readonly since: string; readonly sunset: string };
   /** It is a list: the field of the query or body that its links continue it by, which over RPC is page_token. */
   readonly cursor?: 'cursor' | 'last_event_id';
+  /** Each of its items counts against the limit of the caller. */
+  readonly isBulk?: boolean;
   readonly answers: Readonly<Record<number, Answer>>;
   readonly bodyExamples?: Readonly<Record<string, object>>;
   /** The calls of RPC that do the same. */
@@ -168,6 +170,8 @@ export interface ApiContext {
   readonly oidc?: Pick<OidcSignIn, 'label'> | undefined;
   /** Of this server. */
   readonly isAdminKey: (key: string) => boolean;
+  /** For requests that do as much as many: counts their items against the limit of the caller. */
+  readonly charge: (caller: Caller, items: number) => void;
   /** For streams: authenticates the caller again. */
   readonly authenticate: Authenticate;
   /** For streams: the gateway is closing. */

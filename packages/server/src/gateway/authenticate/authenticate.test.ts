@@ -62,8 +62,32 @@ describe('a session', () => {
     const { fixture } = await scene();
     const { headers } = await fixture.post(me, { name: 'ada', password: PASSWORD });
     expect(String(headers['set-cookie'])).toMatch(
-      /^carillon_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800$/,
+      /^carillon_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=604800$/,
     );
+  });
+
+  it('without TLS, its cookie has the port in its name: servers on one host do not mix or overwrite theirs', async () => {
+    const { fixture } = await scene();
+    const signIn = (host: string) =>
+      fixture.post(me, { name: 'ada', password: PASSWORD }, { host, authorization: '' });
+    const [one, other] = [await signIn('127.0.0.1:7420'), await signIn('127.0.0.1:7421')];
+    const cookieOf = ({ headers }: typeof one) => String(headers['set-cookie']).split(';')[0]!;
+    expect([one, other].map((answer) => cookieOf(answer).split('=')[0])).toEqual([
+      'carillon_session_7420',
+      'carillon_session_7421',
+    ]);
+    const ask = (host: string, cookie: string) => fixture.askAs({ host, cookie }, 'GET', me);
+    const both = `${cookieOf(other)}; ${cookieOf(one)}`;
+    expect((await ask('127.0.0.1:7420', both)).status).toBe(200);
+    expect((await ask('127.0.0.1:7420', cookieOf(other))).status).toBe(401);
+  });
+
+  it('below a path, its cookie is sent there alone', async () => {
+    const fixture = new GatewayFixture({ address: 'http://host.example:8080/carillon/' });
+    await fixture.person('ada');
+    const { headers } = await fixture.post(me, { name: 'ada', password: PASSWORD });
+    expect(String(headers['set-cookie'])).toMatch(/^carillon_session_8080=.*; Path=\/carillon; HttpOnly;/);
+    expect((await fixture.askAs(await fixture.signIn('ada'), 'GET', me)).status).toBe(200);
   });
 
   it('over TLS, its cookie goes nowhere else', async () => {

@@ -1,6 +1,7 @@
 /**
- * The session cookie: no script can read it, other sites cannot send it with a POST, and over TLS it is sent over TLS only.
- * There its name begins with __Host-, so that no neighbouring host can set one.
+ * The session cookie: no script can read it, no request that another site caused carries it, and over TLS it is sent over TLS only.
+ * There its name begins with __Host-, so that no neighbouring host can set one. Without TLS browsers send a cookie to every port of a
+ * host: its name has the port, so that several servers on one host do not overwrite each other's, and its path is that of the public URL.
  */
 import type { FastifyRequest } from 'fastify';
 
@@ -13,21 +14,32 @@ export interface SessionCookie {
 }
 
 export function sessionCookie(address: string): SessionCookie {
-  return hostCookie('carillon_session', address);
+  return hostCookie('carillon_session', address, 'Strict');
 }
 
-/** address: the public URL; a proxy may terminate TLS before the gateway. */
-export function hostCookie(plainName: string, address: string): SessionCookie {
-  const secureName = `__Host-${plainName}`;
+/**
+ * address: the public URL; a proxy may terminate TLS before the gateway. sameSite: Lax for what must come along when another site leads
+ * back here.
+ */
+export function hostCookie(name: string, address: string, sameSite: 'Strict' | 'Lax'): SessionCookie {
+  const secureName = `__Host-${name}`;
+  const publicUrl = address === '' ? undefined : new URL(address);
+  const path = publicUrl?.pathname.replace(/\/+$/, '') || '/';
+  const plainName = (request: FastifyRequest) => {
+    const port = publicUrl ? publicUrl.port : (/:(\d+)$/.exec(request.host)?.[1] ?? '');
+    return port === '' || port === '80' ? name : `${name}_${port}`;
+  };
   const isSecure = (request: FastifyRequest) => request.protocol === 'https' || address.startsWith('https:');
   const cookie = (request: FastifyRequest, value: string, maxAgeSeconds: number) => {
     const secure = isSecure(request);
-    const head = `${secure ? secureName : plainName}=${value}`;
-    const rest = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}`;
+    const head = `${secure ? secureName : plainName(request)}=${value}`;
+    // The prefix asks for this path.
+    const rest = `Path=${secure ? '/' : path}; HttpOnly; SameSite=${sameSite}; Max-Age=${maxAgeSeconds}`;
     return `${head}; ${rest}${secure ? '; Secure' : ''}`;
   };
   return {
-    read: (request) => cookieNamed(request.headers.cookie, isSecure(request) ? secureName : plainName),
+    read: (request) =>
+      cookieNamed(request.headers.cookie, isSecure(request) ? secureName : plainName(request)),
     write: cookie,
     clear: (request) => cookie(request, '', 0),
   };

@@ -68,7 +68,7 @@ function credentialIn({ headers, socket }: IncomingMessage): CredentialSeen | un
   if (authorization !== '') {
     return { kind: 'key', keyPrefix: /\b(ck2?_[a-z0-9]+)_/i.exec(authorization)?.[1], address };
   }
-  return cookie.includes('carillon_session=')
+  return /carillon_session(_\d+)?=/.test(cookie)
     ? { kind: 'session', keyPrefix: undefined, address }
     : undefined;
 }

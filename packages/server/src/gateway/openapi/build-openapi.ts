@@ -79,7 +79,8 @@ export function buildOpenApi(operations: readonly Operation[], version: string):
           type: 'apiKey',
           in: 'cookie',
           name: 'carillon_session',
-          description: 'The session of somebody who signed in; changes also need the header X-CSRF-Token.',
+          description:
+            'The session of somebody who signed in; changes also need the header X-CSRF-Token. At another port than 80 the name ends with it (carillon_session_7420); under TLS it is __Host-carillon_session.',
         },
       },
     },

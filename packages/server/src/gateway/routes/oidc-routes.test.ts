@@ -77,7 +77,9 @@ describe('with a provider', () => {
       { display_name: 'Ada Lovelace', has_password: false, issuer: provider.issuer },
     ]);
     // Neither the code nor what was kept for the way stays.
-    expect([...browser.cookies.get(new URL(here).host)!.keys()]).toEqual(['carillon_session']);
+    expect([...browser.cookies.get(new URL(here).host)!.keys()]).toEqual([
+      `carillon_session_${new URL(here).port}`,
+    ]);
     const { body: log } = await fixture.ask('GET', '/api/audit?action=session.sign_in');
     expect(log).toMatchObject([{ actor: { kind: 'user', name: 'ada' }, after: { method: 'oidc' } }]);
   });
@@ -130,7 +132,11 @@ describe('with a provider', () => {
     const { fixture, provider, here, ada, signIn } = await scene();
     provider.people.set('ada', { ...ada, groups: ['admins'] });
     const { who, browser } = await signIn();
-    const headers = { cookie: browser.cookie(here), 'x-csrf-token': who.csrf_token };
+    const headers = {
+      host: new URL(here).host,
+      cookie: browser.cookie(here),
+      'x-csrf-token': who.csrf_token,
+    };
     const make = (name: string) => fixture.askAs(headers, 'POST', '/api/users', { name });
     expect((await make('bob')).status).toBe(201);
     const key = { name: 'deploy', namespace: 'default', role: 'viewer' };
@@ -143,7 +149,11 @@ describe('with a provider', () => {
   it('signing out can lead to the provider, and back', async () => {
     const { fixture, provider, here, signIn } = await scene();
     const { who, browser } = await signIn();
-    const headers = { cookie: browser.cookie(here), 'x-csrf-token': who.csrf_token };
+    const headers = {
+      host: new URL(here).host,
+      cookie: browser.cookie(here),
+      'x-csrf-token': who.csrf_token,
+    };
     expect((await fixture.askAs(headers, 'DELETE', '/api/session')).status).toBe(204);
     const response = await browser.get(`${here}/api/oidc/logout`);
     const to = new URL(response.headers.get('location')!);
@@ -205,7 +215,7 @@ describe('a way back that does not fit', () => {
       ...{ state: expect.any(String), nonce: expect.any(String), code_challenge: expect.any(String) },
     });
     const [cookie = ''] = response.headers.getSetCookie();
-    expect(cookie).toMatch(/^carillon_oidc=[\w-]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=600$/);
+    expect(cookie).toMatch(/^carillon_oidc_\d+=[\w-]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=600$/);
     const [, kept = ''] = /=([\w-]+);/.exec(cookie)!;
     expect(JSON.parse(Buffer.from(kept, 'base64url').toString())).toMatchObject({ next: '/' });
   });

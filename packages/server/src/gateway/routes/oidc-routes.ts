@@ -29,7 +29,7 @@ type Failure = 'expired' | 'refused' | 'no_access' | 'rate_limited' | 'unavailab
 export function oidcRoutes(api: FastifyInstance, options: OidcRoutesOptions): void {
   const { oidc, operations, address, admitAnonymous, log } = options;
   const session: SessionCookie = sessionCookie(address);
-  const flowCookie = hostCookie('carillon_oidc', address);
+  const flowCookie = hostCookie('carillon_oidc', address, 'Lax');
   const base = (request: FastifyRequest) => address || `${request.protocol}://${request.host}`;
   const onRequest = async (request: FastifyRequest) => admitAnonymous(request);
   const fail = (reply: FastifyReply, request: FastifyRequest, failure: Failure) =>

@@ -84,6 +84,7 @@ const SUBJECT_FIELDS = {
   key: 'key_id',
   'signing key': 'signing_key_id',
   session: 'session_id',
+  view: 'view_id',
   worker: 'worker_id',
   namespace: 'name',
   'job key': 'key',

@@ -65,7 +65,11 @@ export class RpcFixture extends OperationsFixture {
     this.app.get('/plain', async () => ({ plain: true }));
     const readiness = () => this.readiness();
     const operations = this.everyones;
-    const table = allOperations({ operations, address: '' } as unknown as ApiContext);
+    const table = allOperations({
+      operations,
+      address: '',
+      charge: () => undefined,
+    } as unknown as ApiContext);
     this.methods = allMethods({ table, operations, readiness, clock: this.clock });
     mountRpc(this.app, {
       methods: this.methods,

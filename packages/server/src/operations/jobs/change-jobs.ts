@@ -22,8 +22,8 @@ import type { FirstDue } from '../../storage/due.ts';
 import type { JobWithPlan } from '../../storage/job-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
 import { announceChange, announceFirst } from '../support/announce.ts';
-import { mapInParallel } from '../support/in-parallel.ts';
-import { jobCancelled, jobNotFound, visibleJob } from '../support/visibility.ts';
+import { type BulkLanes, type Charge, mapInParallel } from '../support/in-parallel.ts';
+import { jobCancelled, jobNotFound, requireVisible, visibleJob } from '../support/visibility.ts';
 import { type ChangeRequest, changeJob } from './apply-change.ts';
 import { selectJobs } from './list-jobs.ts';
 import { planFirst } from './plan-first.ts';
@@ -43,6 +43,7 @@ export interface BulkRequest {
     | { readonly selection: JobSelection; readonly afterJobId?: JobId | undefined }
     | { readonly jobIds: readonly JobId[] };
   readonly dryRun: boolean;
+  readonly charge?: Charge;
 }
 
 export interface BulkResult {
@@ -77,7 +78,7 @@ const BULK_STATUSES: Record<BulkAction, readonly JobStatus[]> = {
   cancel: ['SCHEDULED', 'PAUSED'],
 };
 
-export function jobChanges(ports: OperationPorts) {
+export function jobChanges(ports: OperationPorts, lanes: BulkLanes) {
   const { storage, clock } = ports;
 
   /**
@@ -175,17 +176,20 @@ export function jobChanges(ports: OperationPorts) {
   const bulkActions = { pause: pauseJob, resume: resumeJob, cancel: cancelJob };
 
   /** One request changes a bounded number of jobs and answers where to continue; a dry run changes none. */
-  async function bulkJobs(caller: Caller, { action, of, dryRun }: BulkRequest): Promise<BulkReport> {
+  async function bulkJobs(caller: Caller, request: BulkRequest): Promise<BulkReport> {
+    const { action, of, dryRun, charge = () => undefined } = request;
     const permission = BULK_PERMISSION[action];
     requireMay(caller, permission);
+    const named = 'jobIds' in of ? [...new Set(of.jobIds)] : undefined;
+    if (named) charge(named.length);
     const { jobIds, next } =
-      'jobIds' in of
-        ? { jobIds: [...new Set(of.jobIds)], next: undefined }
-        : await selectedBy(caller, { action, ...of });
+      'jobIds' in of ? { jobIds: named!, next: undefined } : await selectedBy(caller, { action, ...of });
+    if (!named) charge(jobIds.length);
+    // One read: what is not there, or not the caller's, costs nothing more.
+    const owners = named && (await storage.jobs.owners(named));
     const attempt = async (jobId: JobId): Promise<boolean> => {
-      if (!dryRun) return (await bulkActions[action](caller, jobId)).changed;
-      await visibleJob(ports, { caller, jobId, action: permission });
-      return false;
+      if (owners) requireVisible(owners.get(jobId), { caller, jobId, action: permission });
+      return !dryRun && (await lanes.run(() => bulkActions[action](caller, jobId))).changed;
     };
     const isSelected = !('jobIds' in of);
     const results =

@@ -85,16 +85,17 @@ export function jobCreation(ports: OperationPorts) {
       const { idempotencyKey: key, atomic } = options;
       const readable = items.filter((item): item is JobInput => !(item instanceof Refusal));
       const makeJob = jobFactory(ports, caller, await missingNamespaces(ports, caller, readable));
-      const made: (NewJob | Refusal)[] = [];
-      for (let index = 0; index < items.length; index += 1) {
-        const item = items[index]!;
+      const drafted = await slices.runAll(items, (item, index) => {
+        if (item instanceof Refusal) return item;
         // No key that a client chooses can hold a space, so this one collides with no other.
         const itemKey = key === undefined ? undefined : `${key} ${index}`;
-        const drafted =
-          item instanceof Refusal ? item : await slices.run(() => orRefusal(() => makeJob(item, itemKey)));
-        made.push(needsSecrets(drafted) ? await withSecrets(ports, caller, drafted) : drafted);
-      }
-      const prepared = await withFittingPayloads(ports, made);
+        try {
+          return makeJob(item, itemKey);
+        } catch (error) {
+          return refusalOf(error);
+        }
+      });
+      const prepared = await withFittingPayloads(ports, await withSecrets(ports, caller, drafted));
       const accepted = prepared.filter((item): item is NewJob => !(item instanceof Refusal));
       if (atomic) requireNoRefusal(prepared);
       const inserted =
@@ -112,7 +113,7 @@ export function jobCreation(ports: OperationPorts) {
           answers.push(await jobKeyTaken(ports, { caller, job: item.job, holderId: result.jobId }));
         } else {
           if (result.kind === 'inserted') created.push(item);
-          answers.push(orRefusal(() => createdJob(ports, item, result)));
+          answers.push(createdOrRefusal(ports, item, result));
         }
       }
       if (atomic) requireNoRefusal(answers);
@@ -122,39 +123,41 @@ export function jobCreation(ports: OperationPorts) {
   };
 }
 
-function needsSecrets(made: NewJob | Refusal): made is NewJob {
-  return !(made instanceof Refusal) && meansSecrets(made.job.payload);
-}
-
+/** Those that name secrets are refused where their caller may not use one of these; the others, mostly all, are left alone. */
 async function withSecrets(
   { storage }: OperationPorts,
   caller: Caller,
-  made: NewJob,
-): Promise<NewJob | Refusal> {
-  try {
-    await requireSecrets(storage, caller, made.job);
-    return made;
-  } catch (error) {
-    if (error instanceof Refusal) return error;
-    throw error;
+  made: (NewJob | Refusal)[],
+): Promise<readonly (NewJob | Refusal)[]> {
+  for (let i = 0; i < made.length; i += 1) {
+    const item = made[i]!;
+    if (item instanceof Refusal || !meansSecrets(item.job.payload)) continue;
+    try {
+      await requireSecrets(storage, caller, item.job);
+    } catch (error) {
+      made[i] = refusalOf(error);
+    }
   }
+  return made;
 }
 
 async function withFittingPayloads(
   { handlers, slices }: OperationPorts,
   made: readonly (NewJob | Refusal)[],
-): Promise<(NewJob | Refusal)[]> {
-  const named = made.flatMap((item) => (item instanceof Refusal ? [] : item.job.handler));
-  const check = await handlers.checkFor(named);
-  const checked: (NewJob | Refusal)[] = [];
-  for (const item of made) {
-    const judge = (newJob: NewJob) => {
-      check(newJob.job);
-      return newJob;
-    };
-    checked.push(item instanceof Refusal ? item : await slices.run(() => orRefusal(() => judge(item))));
-  }
-  return checked;
+): Promise<readonly (NewJob | Refusal)[]> {
+  const named = new Set<string>();
+  for (const item of made) if (!(item instanceof Refusal)) named.add(item.job.handler);
+  const check = await handlers.checkFor([...named]);
+  if (!check) return made;
+  return slices.runAll(made, (item) => {
+    if (item instanceof Refusal) return item;
+    try {
+      check(item.job);
+      return item;
+    } catch (error) {
+      return refusalOf(error);
+    }
+  });
 }
 
 /** A job that is ready to be inserted, or the refusal. */
@@ -294,11 +297,19 @@ function requireNoRefusal(answers: readonly unknown[]): void {
   throw new Refusal('batch_refused', message, { field: 'jobs', entries });
 }
 
-function orRefusal<T>(attempt: () => T): T | Refusal {
+function createdOrRefusal(
+  ports: OperationPorts,
+  newJob: NewJob,
+  inserted: InsertedJob,
+): CreatedJob | Refusal {
   try {
-    return attempt();
+    return createdJob(ports, newJob, inserted);
   } catch (error) {
-    if (error instanceof Refusal) return error;
-    throw error;
+    return refusalOf(error);
   }
+}
+
+function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  throw error;
 }

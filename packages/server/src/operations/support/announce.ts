@@ -18,7 +18,7 @@ export function announceFirst(
       shards.push({ shard: job.shard, atMs: first.cursor.fireAtMs });
       continue;
     }
-    const hint = { ...laneOf(job), atMs: first.run.fireAtMs };
+    const hint = hintOf(job, first.run.fireAtMs);
     const last = lastOfPart[hint.part];
     if (last && isSameHint(last, hint)) continue;
     lastOfPart[hint.part] = hint;
@@ -27,6 +27,11 @@ export function announceFirst(
   if (lanes.length > 0) signals.send('runs-open', { lanes });
   if (shards.length > 0) signals.send('shards-due', { shards });
   signals.send('events-recorded', {});
+}
+
+function hintOf(job: Job, atMs: number): LaneHint {
+  const { part, priority, handlerKey, tenant } = laneOf(job);
+  return { part, priority, handlerKey, tenant, atMs };
 }
 
 function isSameHint(a: LaneHint, b: LaneHint): boolean {
@@ -38,7 +43,7 @@ function isSameHint(a: LaneHint, b: LaneHint): boolean {
 /** A run was added to the job, or the job was changed: its next run may be due from the instant on. */
 export function announceChange({ signals }: Pick<OperationPorts, 'signals'>, job: Job, atMs: number): void {
   signals.send('shards-due', { shards: [{ shard: job.shard, atMs }] });
-  signals.send('runs-open', { lanes: [{ ...laneOf(job), atMs }] });
+  signals.send('runs-open', { lanes: [hintOf(job, atMs)] });
   signals.send('slots-freed', { jobIds: [job.jobId] });
   signals.send('events-recorded', {});
 }

@@ -3,6 +3,30 @@ import { Refusal } from '@carillon/domain';
 
 const AT_ONCE_MAX = 4;
 
+/** Called before a bulk request does its work, with the number of its items; throws when its caller has done too much. */
+export type Charge = (items: number) => void;
+
+/**
+ * What the items of bulk requests share: so many at once for all requests of this server together. A request has a few items here at a
+ * time, and they take turns in the order they came, so a large request does not hold up the others.
+ */
+export class BulkLanes {
+  #free = AT_ONCE_MAX;
+  readonly #waiting: (() => void)[] = [];
+
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#free > 0) this.#free -= 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free += 1;
+    }
+  }
+}
+
 /** Results in the order of the items. */
 export async function mapInParallel<Item, Result>(
   items: readonly Item[],

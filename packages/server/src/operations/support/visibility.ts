@@ -7,13 +7,14 @@ import {
   type Caller,
   type Job,
   type JobId,
+  type Owner,
   Refusal,
   type RunId,
   requireMay,
   sees,
   visibleTo,
 } from '@carillon/domain';
-import type { DeadLetter, RunView } from '../../storage/run-store.ts';
+import type { DeadLetter, LatestAttempt, RunView } from '../../storage/run-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
 
 type Stores = Pick<OperationPorts, 'storage' | 'clock'>;
@@ -25,13 +26,23 @@ export async function visibleJob(
   return requireVisible(await storage.jobs.get(jobId), { caller, jobId, action });
 }
 
-export function requireVisible(
-  job: Job | undefined,
+export function requireVisible<Owned extends Owner>(
+  job: Owned | undefined,
   { caller, jobId, action }: { caller: Caller; jobId: JobId; action: Action },
-): Job {
+): Owned {
   if (!job || !sees(caller, job)) throw jobNotFound(jobId);
   requireMay(caller, action, job);
   return job;
+}
+
+/** Of a run whose latest attempt was read with others. */
+export function requireVisibleRun(
+  found: LatestAttempt | undefined,
+  { caller, runId, action }: { caller: Caller; runId: RunId; action: Action },
+): LatestAttempt {
+  if (!found || !seesDescendants(caller, action, found.job)) throw runNotFound(runId);
+  requireMay(caller, action, found.job);
+  return found;
 }
 
 /** attempts: latest first. job: undefined when it was deleted, which only callers who see every job may learn. */
@@ -60,7 +71,7 @@ export async function visibleDeadLetter(
   return { letter, job };
 }
 
-function seesDescendants(caller: Caller, action: Action, job: Job | undefined): boolean {
+function seesDescendants(caller: Caller, action: Action, job: Owner | undefined): boolean {
   return job ? sees(caller, job) : visibleTo(caller, action) === undefined;
 }
 

@@ -77,9 +77,13 @@ export function describeSessions(stage: { readonly world: StorageWorld }): void 
     expect((await accounts().userWithIdentity(identity))?.displayName).toBe('Ada');
   });
 
+  const useKey = (digest: string, { holder = newId(), nowMs = BASE_MS, unusedSinceMs = 0 } = {}) =>
+    accounts().useAdminKey({ holder, digest }, { nowMs, unusedSinceMs });
+
   it('a ticket opens one session of nobody, before it expires', async () => {
+    await useKey('k1');
     const add = (hash: string, expiresAtMs: number, nowMs = BASE_MS) =>
-      accounts().addTicket({ hash, expiresAtMs }, nowMs);
+      accounts().addTicket({ hash, expiresAtMs, adminKey: 'k1' }, nowMs);
     const open = (ticketHash: string, hash: string = newId()) =>
       accounts().createSession(sampleSession(undefined), hash, { ticketHash, address: '203.0.113.7' });
     await add('t1', BASE_MS + 1);
@@ -96,6 +100,71 @@ export function describeSessions(stage: { readonly world: StorageWorld }): void 
     await add('t3', BASE_MS + HOUR_MS, BASE_MS);
     await add('t4', BASE_MS + HOUR_MS, BASE_MS + 1);
     expect(await open('t3')).toBe(true);
+  });
+
+  describe('an admin key', () => {
+    const open = (hash: string, opening: { adminKey?: string; ticketHash?: string }) =>
+      accounts().createSession(sampleSession(undefined), hash, opening);
+    const isOpen = async (hash: string) => (await accounts().sessionToCheck(hash)) !== undefined;
+    const addTicket = (hash: string, adminKey: string) =>
+      accounts().addTicket({ hash, expiresAtMs: BASE_MS + HOUR_MS, adminKey }, BASE_MS);
+
+    it('that its server replaces ends its sessions and tickets, also those that a ticket opened', async () => {
+      const { userId } = await newUser();
+      const holder = newId();
+      await useKey('old', { holder });
+      await useKey('other');
+      for (const [ticket, key] of [
+        ['t1', 'old'],
+        ['t2', 'old'],
+        ['t3', 'other'],
+      ] as const)
+        await addTicket(ticket, key);
+      expect(await open('a1', { adminKey: 'old' })).toBe(true);
+      expect(await open('a2', { ticketHash: 't1' })).toBe(true);
+      expect(await open('a3', { adminKey: 'other' })).toBe(true);
+      await accounts().createSession(sampleSession(userId), 'a4');
+      // It says so again and again.
+      await useKey('old', { holder, nowMs: BASE_MS + MINUTE_MS });
+      expect(await isOpen('a1')).toBe(true);
+
+      await useKey('new', { holder, nowMs: BASE_MS + HOUR_MS });
+      const are = await Promise.all(['a1', 'a2', 'a3', 'a4'].map(isOpen));
+      expect(are).toEqual([false, false, true, true]);
+      expect(await accounts().sessions({ limit: 9 })).toHaveLength(2);
+      expect(await open('a5', { ticketHash: 't2' })).toBe(false);
+      expect(await open('a6', { ticketHash: 't3' })).toBe(true);
+      expect(await open('a7', { adminKey: 'old' })).toBe(false);
+      expect(await open('a8', { adminKey: 'new' })).toBe(true);
+    });
+
+    it('that several servers share is in use until the last of them has another', async () => {
+      const [one, two] = [newId(), newId()];
+      await useKey('shared', { holder: one });
+      await useKey('shared', { holder: two });
+      await open('a1', { adminKey: 'shared' });
+      await useKey('new', { holder: one });
+      expect(await isOpen('a1')).toBe(true);
+      await useKey('new', { holder: two });
+      expect(await isOpen('a1')).toBe(false);
+    });
+
+    it('of a server that has been away for long is not in use', async () => {
+      await useKey('gone', { nowMs: BASE_MS });
+      await open('a1', { adminKey: 'gone' });
+      const later = { nowMs: BASE_MS + HOUR_MS };
+      await useKey('here', { ...later, unusedSinceMs: BASE_MS });
+      expect(await isOpen('a1')).toBe(true);
+      await useKey('here', { ...later, unusedSinceMs: BASE_MS + 1 });
+      expect(await isOpen('a1')).toBe(false);
+    });
+
+    it('is in use where a session of nobody is opened', async () => {
+      await useKey('k');
+      expect(await open('a1', {})).toBe(false);
+      expect(await open('a2', { adminKey: 'unknown' })).toBe(false);
+      expect(await accounts().sessions({ limit: 9 })).toEqual([]);
+    });
   });
 
   describe('sessions', () => {

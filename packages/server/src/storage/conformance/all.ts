@@ -18,6 +18,7 @@ import { describeLeasePending } from './lease-pending.conformance.ts';
 import { describeLeaseSettle } from './lease-settle.conformance.ts';
 import { describeLeaseUsage } from './lease-usage.conformance.ts';
 import { describeMemberStore } from './member-store.conformance.ts';
+import { describeOwnSettingsStore } from './own-settings-store.conformance.ts';
 import { describeRunList } from './run-list.conformance.ts';
 import { describeRunLogStore } from './run-log-store.conformance.ts';
 import { describeRunRequests } from './run-requests.conformance.ts';
@@ -58,6 +59,7 @@ export function describeStorage(name: string, make: MakeStorage): void {
     describeStatsStore(make);
     describeAuditStore(make);
     describeAccountStore(make);
+    describeOwnSettingsStore(make);
     describeSigningKeyStore(make);
     describeSecretStore(make);
     describeHandlerStore(make);

@@ -1,7 +1,7 @@
 /** Runs across jobs: newest first, narrowed by what people ask for, read on by cursors that new runs do not move. */
 import type { Job, RunId, WorkerId } from '@carillon/domain';
 import { expect, it } from 'vitest';
-import { errorGroupOf } from '../error-group.ts';
+import { errorGroupOf, shownFingerprint } from '../error-group.ts';
 import type { ListedRun, RunQuery } from '../run-store.ts';
 import { newId } from './sample-job.ts';
 import { BASE_MS, DAY_MS, HOUR_MS, type MakeStorage, MINUTE_MS, SECOND_MS } from './storage-under-test.ts';
@@ -114,14 +114,18 @@ export function describeRunList(make: MakeStorage): void {
     await ran(BASE_MS + 3, said('the answer was 503'), { handler: 'mail' });
     await ran(BASE_MS + 4, {}, { handler: 'http' });
     await claimed(BASE_MS + 5, { handler: 'http' });
-    const { fingerprint: failure } = errorGroupOf('http', 'the answer was 500');
-    expect(await ids({ failure })).toEqual([second.runId, first.runId]);
-    expect((await walk({ failure, limit: 1 })).map(({ run }) => run.runId)).toEqual([
+    const failureKey = 'a key';
+    const { fingerprint } = errorGroupOf('http', 'the answer was 500');
+    const { namespace } = first.job;
+    const failure = shownFingerprint(failureKey, { namespace, fingerprint });
+    expect(await ids({ failure, failureKey })).toEqual([second.runId, first.runId]);
+    expect(await ids({ failure, failureKey: 'another key' })).toEqual([]);
+    expect((await walk({ failure, failureKey, limit: 1 })).map(({ run }) => run.runId)).toEqual([
       second.runId,
       first.runId,
     ]);
-    expect(await ids({ failure, jobId: first.job.jobId })).toEqual([first.runId]);
-    expect(await ids({ failure: 'another' })).toEqual([]);
+    expect(await ids({ failure, failureKey, jobId: first.job.jobId })).toEqual([first.runId]);
+    expect(await ids({ failure: 'another', failureKey })).toEqual([]);
   });
 
   it('since and until are about when runs were handed out; what failed is also found by when it ended', async () => {

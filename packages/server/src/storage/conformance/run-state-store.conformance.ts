@@ -1,9 +1,11 @@
 /** The promises of RunStateStore: who may save a checkpoint and who gets it, when it goes, and how progress is shown. */
-import type { ClaimedRun, Job, RunId } from '@carillon/domain';
-import { FIRST_EVENT_CURSOR } from '@carillon/domain';
+import type { ClaimedRun, Job, LeaseId, RunId } from '@carillon/domain';
+import { CHECKPOINT_BYTES_MAX, FIRST_EVENT_CURSOR } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../../../../tests/support/eventually.ts';
-import { newId } from './sample-job.ts';
+import { LANE_START, laneOf } from '../lane.ts';
+import { CLAIM_CHECKPOINT_BYTES_MAX } from '../lease-store.ts';
+import { newId, sampleJob } from './sample-job.ts';
 import { BASE_MS, type MakeStorage, MINUTE_MS } from './storage-under-test.ts';
 import { type End, settlement, useStorageWorld } from './storage-world.ts';
 
@@ -62,6 +64,45 @@ export function describeRunState(makeStorage: MakeStorage): void {
       expect(await save(third, '{"row":9}')).toBe(true);
       await stage.world.settle(third, end);
       expect((await stage.world.claimOne(job)).checkpoint).toBe('{"row":9}');
+    });
+
+    it('of one claim are bounded in bytes: the runs after that are left, in their order, for the next', async () => {
+      const { world } = stage;
+      const large = JSON.stringify('x'.repeat(CHECKPOINT_BYTES_MAX - 2));
+      const perClaim = CLAIM_CHECKPOINT_BYTES_MAX / CHECKPOINT_BYTES_MAX;
+      const jobs: Job[] = [];
+      // All of one part: then each user has one lane.
+      while (jobs.length < perClaim + 4) {
+        const job = sampleJob({ userId: jobs.length < 5 ? 'one' : 'two' });
+        if (laneOf(job).part === 0) jobs.push((await world.oneOff({ job })).job);
+      }
+      const lanes = [jobs[0]!, jobs[5]!].map((job) => {
+        return { lane: laneOf(job), after: LANE_START, runsMax: 1_000 };
+      });
+      const claim = () =>
+        world.storage.leases.claim({
+          ...{ leaseId: newId<LeaseId>(), workerId: world.workerId, nowMs: BASE_MS },
+          pick: { lanes, runsMax: 1_000 },
+        });
+      const first = await claim();
+      expect([first.runs.length, first.isCut]).toEqual([perClaim + 4, false]);
+      for (const run of first.runs) {
+        // A run without one is no reason to end a claim, and does not count.
+        if (run.jobId !== jobs[1]!.jobId) await save(run, large);
+        await world.settle(run, { status: 'RETURNED', error: 'returned', next: { ...AGAIN, attempt: 1 } });
+      }
+      const second = await claim();
+      expect([second.runs.length, second.isCut]).toEqual([perClaim + 1, true]);
+      const bytes = second.runs.reduce((sum, run) => sum + (run.checkpoint?.length ?? 0), 0);
+      expect(bytes).toBe(CLAIM_CHECKPOINT_BYTES_MAX);
+      expect(second.scans.map(({ found }) => found)).toEqual([5, perClaim - 4]);
+      const third = await claim();
+      expect([third.runs.length, third.isCut]).toEqual([3, false]);
+      expect(third.runs.every((run) => run.checkpoint === large)).toBe(true);
+      // Each lane was gone through in its order, without a gap.
+      const marks = third.runs.map(({ runId }) => runId).toSorted();
+      const lastOf = second.scans[1]!.last!;
+      expect(marks.every((runId) => runId > lastOf.runId)).toBe(true);
     });
 
     it('in a batch each run is given its own, and the others none', async () => {

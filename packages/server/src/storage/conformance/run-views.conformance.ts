@@ -52,6 +52,62 @@ export function describeRunViews(make: MakeStorage): void {
     expect(await runs.latestOfJob(job.jobId, LATER_MS)).toMatchObject(queued);
   });
 
+  it('the latest attempt of many runs is read at once, as the attempts of each show it', async () => {
+    const { world } = stage;
+    const { runs, jobs } = world.storage;
+    const planned = await world.oneOff({ atMs: LATER_MS });
+    const queued = await world.oneOff();
+    const retried = await world.oneOff();
+    const claimed = await world.claimOne(retried.job);
+    await world.settle(claimed, FAILED_ONCE);
+    const failed = await world.oneOff();
+    await world.settle(await world.claimOne(failed.job), {
+      ...FAILED_ONCE,
+      next: { kind: 'again', atMs: BASE_MS, attempt: 2, crashes: 0 },
+    });
+    await world.settle(await world.claimOne(failed.job), {
+      status: 'FAILED',
+      error: 'no',
+      next: { kind: 'finish' },
+    });
+    const living = await world.oneOff();
+    await world.claimOne(living.job);
+    const asked = await world.oneOff();
+    await world.claimOne(asked.job);
+    await jobs.cancelRun(asked.runId, BASE_MS);
+    const gone = await world.oneOff();
+    await world.settle(await world.claimOne(gone.job));
+    await jobs.remove(gone.job.jobId);
+    const recurring = await world.recurring();
+    const all = [planned, queued, retried, failed, living, asked, gone].map(({ runId }) => runId);
+    const cursor = recurring.jobId as string as RunId;
+    const found = await runs.latest([...all, ...all, newId<RunId>(), cursor], BASE_MS);
+    const shown = await Promise.all(all.map(async (runId) => (await runs.attempts(runId, BASE_MS))[0]));
+    expect(shown.map((view) => view?.status)).toEqual([
+      ...[undefined, 'QUEUED', 'QUEUED', 'FAILED', 'CLAIMED', 'CANCELLING', 'SUCCESS'],
+    ]);
+    expect(found.size).toBe(6);
+    for (const [i, runId] of all.entries()) {
+      const { jobId, status, epoch, trigger, scheduledAtMs } = shown[i] ?? {};
+      const { namespace, userId } = queued.job;
+      const job = runId === gone.runId ? undefined : { namespace, userId };
+      const expected = shown[i] && { runId, jobId, status, epoch, trigger, scheduledAtMs, job };
+      expect(found.get(runId)).toEqual(expected);
+    }
+    expect(await runs.latest([], BASE_MS)).toEqual(new Map());
+  });
+
+  it('whose many jobs are is read at once', async () => {
+    const { world } = stage;
+    const { jobs } = world.storage;
+    const [one, two] = [await world.recurring({ job: { userId: 'ada' } }), (await world.oneOff()).job];
+    const found = await jobs.owners([one.jobId, two.jobId, one.jobId, newId<JobId>()]);
+    expect([...found.keys()].toSorted()).toEqual([one.jobId, two.jobId].toSorted());
+    expect(found.get(one.jobId)).toEqual({ namespace: one.namespace, userId: 'ada' });
+    expect(found.get(two.jobId)).toEqual({ namespace: two.namespace, userId: two.userId });
+    expect(await jobs.owners([])).toEqual(new Map());
+  });
+
   it('a cursor is never shown as a run', async () => {
     const { world } = stage;
     const job = await world.recurring();

@@ -210,6 +210,29 @@ export function describeStatsStore(makeStorage: MakeStorage): void {
       expect(await stats.failures({ ...hour, namespaces: ['none'] })).toEqual([]);
     });
 
+    it('what a job has said is forgotten with it', async () => {
+      const { storage } = stage.world;
+      const quoted = async () =>
+        (await storage.stats.failures({ ...DAY, namespaces: undefined, limit: 10 })).map(
+          (group) => group.message,
+        );
+      const first = await end({ status: 'FAILED', error: 'the password is a' });
+      await end({ status: 'FAILED', error: 'out of memory' });
+      await countAll(2);
+      expect((await quoted()).toSorted()).toEqual(['out of memory', 'the password is a']);
+      expect(await storage.jobs.remove(first.jobId)).toBe(true);
+      expect((await quoted()).toSorted()).toEqual([
+        'The job that failed like this was removed, and its error with it.',
+        'out of memory',
+      ]);
+    });
+
+    it('the key of fingerprints stays the same', async () => {
+      const { stats } = stage.world.storage;
+      expect((await stats.fingerprintKey()).length).toBeGreaterThan(10);
+      expect(await stats.fingerprintKey()).toBe(await stats.fingerprintKey());
+    });
+
     it('an hour has a bounded number of groups: the errors past them share one', async () => {
       const word = (n: number) => String.fromCharCode(97 + (n % 26), 97 + Math.floor(n / 26));
       const failures = GROUPS_PER_HOUR_MAX + 5;

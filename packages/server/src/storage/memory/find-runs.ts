@@ -28,7 +28,7 @@ interface Row<Cursor> {
 
 export function findRuns(
   state: MemoryState,
-  { before, visible, limit, nowMs, lastAttempts, ...query }: RunQuery,
+  { before, visible, limit, nowMs, lastAttempts, failureKey, ...query }: RunQuery,
 ): RunList {
   const isLeftOut = (view: RunView) =>
     handedOutAgain(state, view) || (listsNextAttempts(query) && waitsAgain(state, view));
@@ -37,6 +37,7 @@ export function findRuns(
     return (
       (job ? isVisible(job, visible) : visible === undefined) &&
       matches({ view, job }, query) &&
+      isOfFailure({ ...query, failureKey }, { run: view, job }) &&
       !(lastAttempts && isLeftOut(view))
     );
   };
@@ -119,7 +120,8 @@ const matches = matcher<{ view: RunView; job: Job | undefined }, RunFilter>({
     job !== undefined && Object.entries(labels).every(([name, value]) => job.labels[name] === value),
   workerId: ({ view }, workerId) => view.executorId === workerId,
   error: ({ view }, error) => view.error?.toLowerCase().includes(error.toLowerCase()) === true,
-  failure: ({ view, job }, failure) => isOfFailure(failure, { run: view, job }),
+  // By isOfFailure, which needs the key.
+  failure: () => true,
   sinceMs: ({ view }, sinceMs) => {
     if (!isFinal(view.status) || view.createdAtMs >= sinceMs) return true;
     const endedSince = view.status !== 'SUCCESS' && view.modifiedAtMs >= sinceMs;

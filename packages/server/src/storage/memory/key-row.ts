@@ -1,5 +1,5 @@
-/** A key in memory: whether a filter finds it, and what a use changes of it. */
-import type { ApiKey } from '@carillon/domain';
+/** A key in memory: whether a filter finds it, what a use changes of it, and the order of grants. */
+import type { ApiKey, Grant } from '@carillon/domain';
 import type { KeyFilter, KeyUse } from '../account-store.ts';
 
 export function isWanted(
@@ -27,4 +27,9 @@ export function usedKey(key: ApiKey, { atMs, address, previousAtMs }: KeyUse): A
         ? { ...previous, lastUsedAtMs: Math.max(previous.lastUsedAtMs ?? 0, previousAtMs) }
         : previous,
   };
+}
+
+export function inOrder(grants: readonly Grant[]): readonly Grant[] {
+  const key = (grant: Grant) => `${grant.namespace} ${grant.ownOnly}`;
+  return [...grants].sort((a, b) => (key(a) < key(b) ? -1 : 1));
 }

@@ -20,6 +20,7 @@ import {
   type KeyUse,
   LastAdministrator,
   NamespaceGone,
+  type NewTicket,
   type NewUser,
   type Rotation,
   type SecretHash,
@@ -30,7 +31,7 @@ import {
   type UserQuery,
 } from '../account-store.ts';
 import type { AuditEntry } from '../audit-store.ts';
-import { isWanted, usedKey } from './key-row.ts';
+import { inOrder, isWanted, usedKey } from './key-row.ts';
 import { addAudit } from './memory-audit-store.ts';
 import type { MemoryState } from './memory-state.ts';
 import { SessionTable } from './session-table.ts';
@@ -192,8 +193,8 @@ export class MemoryAccountStore implements AccountStore {
     this.#requireAdministrator(row.user, changed);
     row.user = changed;
     row.passwordHash = passwordHash;
-    if (row.user.disabled) this.#endSessions(userId);
-    else if (endSessions) this.#endSessions(userId, endSessions.except);
+    if (row.user.disabled) this.#sessions.endOf(userId);
+    else if (endSessions) this.#sessions.endOf(userId, endSessions.except);
     const ended = endKeys ? this.#removeKeys(({ makerId }) => makerId === userId).flatMap(endKeys) : [];
     this.#done(audit);
     this.#done(ended);
@@ -206,7 +207,7 @@ export class MemoryAccountStore implements AccountStore {
     this.#requireAdministrator(row.user, undefined);
     this.#users.delete(userId);
     this.#removeKeys(({ ownerId }) => ownerId === userId);
-    this.#endSessions(userId);
+    this.#sessions.endOf(userId);
     for (const [key, row] of this.#addresses) if (row.userId === userId) this.#addresses.delete(key);
     return this.#done(audit);
   }
@@ -281,7 +282,11 @@ export class MemoryAccountStore implements AccountStore {
     return this.#removeKeys(({ expiresAtMs }) => expiresAtMs !== undefined && expiresAtMs < beforeMs).length;
   }
 
-  async addTicket(ticket: { hash: SecretHash; expiresAtMs: number }, nowMs: number): Promise<void> {
+  async useAdminKey(...given: Parameters<AccountStore['useAdminKey']>): Promise<void> {
+    this.#sessions.useAdminKey(...given);
+  }
+
+  async addTicket(ticket: NewTicket, nowMs: number): Promise<void> {
     this.#sessions.addTicket(ticket, nowMs);
   }
 
@@ -291,8 +296,9 @@ export class MemoryAccountStore implements AccountStore {
     const row = userId === undefined ? undefined : this.#users.get(userId);
     const isRefused = !row || row.user.disabled || (checked !== undefined && row.passwordHash !== checked);
     if (userId !== undefined && isRefused) return false;
-    if (ticket !== undefined && !this.#sessions.useTicket(ticket, atMs)) return false;
-    this.#sessions.add(session, hash);
+    const adminKey = ticket === undefined ? opening.adminKey : this.#sessions.useTicket(ticket, atMs);
+    if (userId === undefined && !this.#sessions.isInUse(adminKey)) return false;
+    this.#sessions.add(session, hash, adminKey);
     if (address !== undefined && userId !== undefined)
       this.#addresses.set(`${userId} ${address}`, { userId, address, atMs });
     return this.#done(audit);
@@ -383,15 +389,6 @@ export class MemoryAccountStore implements AccountStore {
     for (const entry of [audit].flat()) addAudit(this.#audit, entry);
     return true;
   }
-
-  #endSessions(userId: string, exceptHash?: SecretHash): void {
-    this.#sessions.remove(({ session, hash }) => session.userId === userId && hash !== exceptHash);
-  }
-}
-
-function inOrder(grants: User['grants']): User['grants'] {
-  const key = (grant: User['grants'][number]) => `${grant.namespace} ${grant.ownOnly}`;
-  return [...grants].sort((a, b) => (key(a) < key(b) ? -1 : 1));
 }
 
 function isSame(a: UserIdentity | undefined, b: UserIdentity | undefined): boolean {

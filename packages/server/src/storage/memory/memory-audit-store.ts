@@ -1,5 +1,5 @@
 /** The audit log in memory. */
-import type { AuditEntry, AuditQuery, AuditRecord, AuditStore } from '../audit-store.ts';
+import type { AuditEntry, AuditPage, AuditQuery, AuditRecord, AuditStore } from '../audit-store.ts';
 import type { MemoryState } from './memory-state.ts';
 
 export class MemoryAuditStore implements AuditStore {
@@ -20,6 +20,10 @@ export class MemoryAuditStore implements AuditStore {
       .filter((record) => matches(record, query) && (!query.sinceMade || this.#isSinceMade(record)))
       .reverse()
       .slice(0, query.limit);
+  }
+
+  async page(query: AuditQuery): Promise<AuditPage> {
+    return { records: await this.list(query) };
   }
 
   #isSinceMade({ namespace = '', auditId }: AuditRecord): boolean {

@@ -1,6 +1,7 @@
 /** Jobs in memory: definitions and their pending rows change together, within one turn. */
 import type { Job, JobId, RunId } from '@carillon/domain';
 import type { AuditEntry } from '../audit-store.ts';
+import { NO_MESSAGE } from '../bound-failures.ts';
 import type { FirstDue, NewRun } from '../due.ts';
 import { kindOfChange } from '../event-store.ts';
 import {
@@ -49,6 +50,15 @@ export class MemoryJobStore implements JobStore {
       if (judged.some(isRefused)) return judged;
     }
     return jobs.map((job) => this.#insertOne(job));
+  }
+
+  async owners(jobIds: readonly JobId[]): Promise<ReadonlyMap<JobId, Pick<Job, 'namespace' | 'userId'>>> {
+    return new Map(
+      jobIds.flatMap((jobId) => {
+        const job = this.#state.jobs.get(jobId);
+        return job ? [[jobId, { namespace: job.namespace, userId: job.userId }] as const] : [];
+      }),
+    );
   }
 
   async get(jobId: JobId): Promise<Job | undefined> {
@@ -130,6 +140,9 @@ export class MemoryJobStore implements JobStore {
     for (const [runId, letter] of deadLetters) if (letter.jobId === jobId) deadLetters.delete(runId);
     const { requests } = this.#state;
     for (const [runId, row] of requests) if (row.jobId === jobId) requests.delete(runId);
+    const { failures } = this.#state;
+    for (const [key, row] of failures)
+      if (row.jobId === jobId) failures.set(key, { ...row, message: NO_MESSAGE });
     lastNominalMs.delete(jobId);
     this.#state.events.job('job.deleted', job);
     this.#write(audit);

@@ -2,17 +2,18 @@
 import { type ClaimedRun, type Job, type JobId, namesSecrets, type WorkerId } from '@carillon/domain';
 import { firstEpochOf } from '../generation-store.ts';
 import { LANE_START, type LaneHead, type LaneHint, type LaneKey } from '../lane.ts';
-import type {
-  Claimed,
-  ClaimRequest,
-  LaneScan,
-  LateReport,
-  LeasedRun,
-  LeaseRef,
-  LeaseStore,
-  OverdueRun,
-  Settled,
-  Settlement,
+import {
+  CLAIM_CHECKPOINT_BYTES_MAX,
+  type Claimed,
+  type ClaimRequest,
+  type LaneScan,
+  type LateReport,
+  type LeasedRun,
+  type LeaseRef,
+  type LeaseStore,
+  type OverdueRun,
+  type Settled,
+  type Settlement,
 } from '../lease-store.ts';
 import { isAskedFor, type RunRecord } from './due-record.ts';
 import { compareLanes } from './due-table.ts';
@@ -40,7 +41,8 @@ export class MemoryLeaseStore implements LeaseStore {
     const records: RunRecord[] = [];
     const scans: LaneScan[] = [];
     // DISP-7.
-    if (this.#state.workers.get(workerId)?.alive)
+    const isCut =
+      this.#state.workers.get(workerId)?.alive === true &&
       this.#pickLanes(pick, { records, scans, nowMs: claimedAtMs });
     for (const record of records) this.#state.due.remove(record.runId);
     const firstEpoch = firstEpochOf(this.#state.generation);
@@ -57,19 +59,27 @@ export class MemoryLeaseStore implements LeaseStore {
       const checkpoint = this.#state.checkpoints.get(run.runId)?.data;
       return claimedRun(run, this.#state.jobs.get(run.jobId)!, { ...lease, named, checkpoint });
     });
-    return { leaseId, workerId, claimedAtMs, runs, scans };
+    return { leaseId, workerId, claimedAtMs, runs, scans, isCut };
   }
 
+  /** Answers whether it ended at a run whose checkpoint was too much. */
   #pickLanes(
     { lanes, runsMax }: ClaimRequest['pick'],
     { records, scans, nowMs }: { records: RunRecord[]; scans: LaneScan[]; nowMs: number },
-  ): void {
+  ): boolean {
+    let bytes = 0;
+    let isCut = false;
     for (const { lane, after, runsMax: laneMax } of lanes) {
       const found: RunRecord[] = [];
       for (const record of this.#state.due.readLane(lane, after)) {
         if (record.laneAtMs > nowMs) break;
-        if (found.length === laneMax || records.length + found.length === runsMax) break;
-        if (record.expiresAtMs === undefined || record.expiresAtMs >= nowMs) found.push(record);
+        if (isCut || found.length === laneMax || records.length + found.length === runsMax) break;
+        if (record.expiresAtMs !== undefined && record.expiresAtMs < nowMs) continue;
+        const saved = this.#state.checkpoints.get(record.runId)?.bytes ?? 0;
+        isCut = bytes > 0 && bytes + saved > CLAIM_CHECKPOINT_BYTES_MAX;
+        if (isCut) break;
+        bytes += saved;
+        found.push(record);
       }
       records.push(...found);
       const last = found.at(-1);
@@ -80,6 +90,7 @@ export class MemoryLeaseStore implements LeaseStore {
         nextAtMs: isReadToEnd ? this.#nextAtMs(lane, nowMs) : undefined,
       });
     }
+    return isCut;
   }
 
   /** Wherever the mark stands: it may lie behind what becomes claimable next. */

@@ -17,6 +17,7 @@ import type {
   DeadLetterList,
   DeadLetterQuery,
   JobActivity,
+  LatestAttempt,
   Redrive,
   RunList,
   RunPage,
@@ -105,6 +106,21 @@ export class MemoryRunStore implements RunStore {
         return last ? [[jobId, { ...last, result: undefined }] as const] : [];
       }),
     );
+  }
+
+  async latest(runIds: readonly RunId[], nowMs: number): Promise<ReadonlyMap<RunId, LatestAttempt>> {
+    const found = new Map<RunId, LatestAttempt>();
+    for (const runId of runIds) {
+      const [attempt] = await this.attempts(runId, nowMs);
+      if (!attempt) continue;
+      const { jobId, status, epoch, trigger, scheduledAtMs } = attempt;
+      const job = this.#state.jobs.get(jobId);
+      found.set(runId, {
+        ...{ runId, jobId, status, epoch, trigger, scheduledAtMs },
+        job: job && { namespace: job.namespace, userId: job.userId },
+      });
+    }
+    return found;
   }
 
   async attempts(runId: RunId, nowMs: number): Promise<RunView[]> {

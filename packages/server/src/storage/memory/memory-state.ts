@@ -93,6 +93,7 @@ export interface MemoryState {
   readonly handlerOffers: Map<string, number>;
   readonly counts: { readonly minute: Map<string, CountRow>; readonly hour: Map<string, CountRow> };
   readonly failures: Map<string, FailureRow>;
+  readonly fingerprintKey: string;
   countedAtMs: number | undefined;
 }
 
@@ -134,6 +135,7 @@ export function emptyState(now: () => number): MemoryState {
     handlerOffers: new Map(),
     counts: { minute: new Map(), hour: new Map() },
     failures: new Map(),
+    fingerprintKey: 'of a storage in memory',
     countedAtMs: undefined,
   };
 }

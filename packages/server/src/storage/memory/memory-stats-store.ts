@@ -86,6 +86,10 @@ export class MemoryStatsStore implements StatsStore {
     return mergeFailures(rows, limit).map((row) => failureGroup(row, this.#state.jobs.get(row.jobId)?.name));
   }
 
+  async fingerprintKey(): Promise<string> {
+    return this.#state.fingerprintKey;
+  }
+
   async attemptsOfJob(
     jobId: JobId,
     { fromMs, toMs, limit }: { fromMs: number; toMs: number; limit: number },

@@ -14,6 +14,7 @@ import { MemoryInsightStore } from './memory-insight-store.ts';
 import { MemoryJobStore } from './memory-job-store.ts';
 import { MemoryLeaseStore } from './memory-lease-store.ts';
 import { MemoryMemberStore } from './memory-member-store.ts';
+import { MemoryOwnSettingsStore } from './memory-own-settings-store.ts';
 import { MemoryRunLogStore } from './memory-run-log-store.ts';
 import { MemoryRunStateStore } from './memory-run-state-store.ts';
 import { MemoryRunStore } from './memory-run-store.ts';
@@ -37,6 +38,7 @@ export class MemoryStorage implements Storage {
   readonly generations: MemoryGenerationStore;
   readonly audit: MemoryAuditStore;
   readonly accounts: MemoryAccountStore;
+  readonly ownSettings: MemoryOwnSettingsStore;
   readonly signingKeys: MemorySigningKeyStore;
   readonly secrets: MemorySecretStore;
   readonly handlers: MemoryHandlerStore;
@@ -45,6 +47,7 @@ export class MemoryStorage implements Storage {
   constructor(options: { clock: Clock }) {
     const state = emptyState(() => options.clock.now());
     this.accounts = new MemoryAccountStore(state);
+    this.ownSettings = new MemoryOwnSettingsStore(this.accounts);
     this.signingKeys = new MemorySigningKeyStore(state);
     this.secrets = new MemorySecretStore(state);
     this.handlers = new MemoryHandlerStore(state);

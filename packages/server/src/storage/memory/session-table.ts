@@ -1,28 +1,50 @@
-/** Sessions by their id, and the tickets that open one. */
+/** Sessions by their id, the tickets that open one, and the admin keys that both may be bound to. */
 import type { Session } from '@carillon/domain';
-import type { SecretHash, SessionQuery, Use } from '../account-store.ts';
+import type { NewTicket, SecretHash, SessionQuery, Use } from '../account-store.ts';
 
 interface SessionRow {
   session: Session;
   readonly hash: SecretHash;
+  /** Of a session of nobody. */
+  readonly adminKey: SecretHash | undefined;
 }
 
 export class SessionTable {
   readonly #rows = new Map<string, SessionRow>();
-  readonly #tickets = new Map<SecretHash, number>();
+  readonly #tickets = new Map<SecretHash, NewTicket>();
+  /** By who uses them. */
+  readonly #adminKeys = new Map<string, { readonly digest: SecretHash; readonly seenAtMs: number }>();
 
-  addTicket({ hash, expiresAtMs }: { hash: SecretHash; expiresAtMs: number }, nowMs: number): void {
-    for (const [old, endMs] of this.#tickets) if (endMs <= nowMs) this.#tickets.delete(old);
-    this.#tickets.set(hash, expiresAtMs);
+  useAdminKey(
+    { holder, digest }: { holder: string; digest: SecretHash },
+    { nowMs, unusedSinceMs }: { nowMs: number; unusedSinceMs: number },
+  ): void {
+    this.#adminKeys.set(holder, { digest, seenAtMs: nowMs });
+    for (const [other, { seenAtMs }] of this.#adminKeys)
+      if (seenAtMs < unusedSinceMs) this.#adminKeys.delete(other);
+    for (const [hash, { adminKey }] of this.#tickets) if (!this.isInUse(adminKey)) this.#tickets.delete(hash);
+    this.remove(({ session, adminKey }) => session.userId === undefined && !this.isInUse(adminKey));
   }
 
-  /** False: there is none, or it has expired. */
-  useTicket(hash: SecretHash, nowMs: number): boolean {
-    return (this.#tickets.get(hash) ?? 0) > nowMs && this.#tickets.delete(hash);
+  isInUse(adminKey: SecretHash | undefined): boolean {
+    return [...this.#adminKeys.values()].some(({ digest }) => digest === adminKey);
   }
 
-  add(session: Session, hash: SecretHash): void {
-    this.#rows.set(session.sessionId, { session, hash });
+  addTicket(ticket: NewTicket, nowMs: number): void {
+    for (const [old, { expiresAtMs }] of this.#tickets) if (expiresAtMs <= nowMs) this.#tickets.delete(old);
+    this.#tickets.set(ticket.hash, ticket);
+  }
+
+  /** Its admin key. Undefined: there is none, or it has expired. */
+  useTicket(hash: SecretHash, nowMs: number): SecretHash | undefined {
+    const ticket = this.#tickets.get(hash);
+    if (!ticket || ticket.expiresAtMs <= nowMs) return undefined;
+    this.#tickets.delete(hash);
+    return ticket.adminKey;
+  }
+
+  add(session: Session, hash: SecretHash, adminKey?: SecretHash): void {
+    this.#rows.set(session.sessionId, { session, hash, adminKey });
   }
 
   get(sessionId: string): Session | undefined {
@@ -30,7 +52,8 @@ export class SessionTable {
   }
 
   withHash(hash: SecretHash): Session | undefined {
-    return [...this.#rows.values()].find((row) => row.hash === hash)?.session;
+    const row = [...this.#rows.values()].find((one) => one.hash === hash);
+    return row && (row.session.userId !== undefined || this.isInUse(row.adminKey)) ? row.session : undefined;
   }
 
   list(query: SessionQuery): Session[] {
@@ -58,6 +81,10 @@ export class SessionTable {
 
   delete(sessionId: string): boolean {
     return this.#rows.delete(sessionId);
+  }
+
+  endOf(userId: string, exceptHash?: SecretHash): void {
+    this.remove(({ session, hash }) => session.userId === userId && hash !== exceptHash);
   }
 
   remove(isGone: (row: SessionRow) => boolean): number {

@@ -6,6 +6,8 @@ import {
   describeEachPostgres,
   type TestDatabase,
 } from '../../../../../tests/support/postgres.ts';
+import { Database } from '../../postgres/database.ts';
+import { ROWS_SCANNED_MAX } from '../job-store.ts';
 import {
   LIST_AUDIT,
   LIST_AUDIT_OF_ACTION,
@@ -14,6 +16,7 @@ import {
   LIST_AUDIT_OF_SUBJECT,
 } from './audit.sql.ts';
 import { spanPosition } from './codes.ts';
+import { PostgresAuditStore } from './postgres-audit-store.ts';
 
 /** Mostly new jobs, as in life; the other actions are rare. */
 const FILL = `INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id)
@@ -116,6 +119,35 @@ describeEachPostgres('the audit log', (server) => {
       `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE quiet('{quiet}', NULL, NULL, NULL, NULL, NULL, NULL, 50, true)`,
     );
     expect(lookedAt(rows[0]!['QUERY PLAN'][0].Plan)).toBeLessThan(50);
+  });
+
+  it('what somebody did is looked for in a bounded part, which says where to go on', async () => {
+    await client.query(`INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id)
+      SELECT '2030-01-01Z', 'user', 'u', 'ada', 'jobs.create', 'default', 'job', 'ada' || n FROM generate_series(1, 3) AS n`);
+    await client.query(`INSERT INTO audit_log (at, actor_kind, actor_id, actor_name, action, namespace, subject_kind, subject_id)
+      SELECT '2030-01-02Z', 'key', 'k', 'deploy', 'jobs.create', 'default', 'job', 'later' || n FROM generate_series(1, 25000) AS n`);
+    const pool = new Database({
+      ...{ url: database.url, connectionsMax: 1, connectTimeoutMs: 60_000, statementTimeoutMs: 60_000 },
+    });
+    const store = new PostgresAuditStore(pool);
+    for (const namespaces of [undefined, ['default', 'quiet']]) {
+      const found: string[] = [];
+      let [beforeId, pages] = [undefined as number | undefined, 0];
+      do {
+        const page = await store.page({ actor: 'ada', namespaces, limit: 50, beforeId });
+        found.push(...page.records.map(({ subject }) => subject.id));
+        beforeId = page.stoppedAt;
+        pages += 1;
+      } while (beforeId !== undefined && pages < 100);
+      expect(found).toEqual(['ada3', 'ada2', 'ada1']);
+      expect(pages).toBeGreaterThan(5);
+    }
+    await pool.close();
+    await client.query(`PREPARE somebody AS ${LIST_AUDIT.text}`);
+    const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+      `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE somebody(NULL, 'ada', NULL, NULL, NULL, NULL, NULL, 50, false)`,
+    );
+    expect(lookedAt(rows[0]!['QUERY PLAN'][0].Plan)).toBeLessThanOrEqual(ROWS_SCANNED_MAX);
   });
 
   async function planOf(name: string): Promise<string> {

@@ -1,6 +1,10 @@
-/** Statements of the audit log. */
+/**
+ * Statements of the audit log. Whoever did something is in no index, nor is when: a list looks through a bounded number of entries, and
+ * a second statement says where it stopped.
+ */
 import { statement } from '../../postgres/database.ts';
 import type { AuditRecord } from '../audit-store.ts';
+import { ROWS_SCANNED_MAX } from '../job-store.ts';
 import { timestampOf } from './fragments.sql.ts';
 import { columns, ms, optional, read } from './selection.ts';
 
@@ -81,6 +85,8 @@ const COMMON_FILTERS = [
   given('$5::bigint', `a.at >= ${timestampOf('$5::bigint')}`),
   given('$6::bigint', `a.at < ${timestampOf('$6::bigint')}`),
 ].join(' AND ');
+/** The types are told to statements that do not use every parameter. */
+const GIVEN = `($1::text[], $2::text, $3::text, $4::text, $5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::boolean) IS DISTINCT FROM NULL`;
 const FILTERS = `${COMMON_FILTERS} AND ${given('$4::text', 'a.subject_id = $4')}`;
 
 /** No row is read further than the page needs: last is the position of its last entry on this page. */
@@ -96,29 +102,54 @@ const page = (name: string, rows: string) => read(name, ROW)`
       ) a WHERE before_it < $8
     ) a ORDER BY a.audit_id DESC`;
 
+const BEFORE = '($7::bigint IS NULL OR a.audit_id < $7::bigint)';
+const VISIBLE = `($1::text[] IS NULL OR a.namespace = ANY($1::text[]))
+      AND (NOT $9::boolean OR EXISTS (SELECT FROM namespaces n WHERE n.name = a.namespace AND a.audit_id > n.audit_after))`;
+
+/** Of one subject there are few. */
 const listed = ({
-  row = FOUND,
+  row,
   condition,
   filters = FILTERS,
 }: {
-  row?: string;
+  row: string;
   condition: string;
   filters?: string;
 }) =>
   `SELECT ${row} FROM audit_log a
-    WHERE ${condition} AND ($1::text[] IS NULL OR a.namespace = ANY($1::text[])) AND ${filters}
-      AND ($7::bigint IS NULL OR a.audit_id < $7::bigint)
-      AND (NOT $9::boolean OR EXISTS (SELECT FROM namespaces n WHERE n.name = a.namespace AND a.audit_id > n.audit_after))
+    WHERE ${condition} AND ${filters} AND ${BEFORE} AND ${VISIBLE}
     ORDER BY a.audit_id DESC LIMIT $8`;
 
-/** Each namespace by itself, from its newest entry back to where it was made: entries of others are not read. */
-const listNamespaces = (walk: string, order: string) => `SELECT a.* FROM (
+/** The newest entries, as many as one list looks through. */
+const walkAll = (condition: string) =>
+  `SELECT a.* FROM audit_log a WHERE ${condition} AND ${BEFORE} ORDER BY a.audit_id DESC`;
+const listAll = (condition: string) =>
+  `SELECT ${FOUND} FROM (${walkAll(condition)} LIMIT ${ROWS_SCANNED_MAX}) a WHERE ${VISIBLE} AND ${FILTERS}
+    ORDER BY a.audit_id DESC LIMIT $8`;
+const stopAll = (name: string, condition: string) => statement(name)`
+  SELECT a.audit_id FROM (${walkAll(condition)} OFFSET ${ROWS_SCANNED_MAX - 1} LIMIT 1) a WHERE ${GIVEN}`;
+
+const SCOPES = `(
       SELECT asked.name, CASE WHEN $9::boolean THEN n.audit_after ELSE 0 END AS audit_after
       FROM unnest($1::text[]) AS asked(name) LEFT JOIN namespaces n ON n.name = asked.name
-    ) scope CROSS JOIN LATERAL (
-      SELECT ${FOUND} FROM audit_log a WHERE ${walk} AND a.namespace IS NOT NULL AND ${FILTERS} ORDER BY ${order} LIMIT $8
+    ) scope`;
+/** Several namespaces share what one list looks through. */
+const ROWS_OF_EACH = `(${ROWS_SCANNED_MAX} / greatest(1, cardinality($1::text[])))`;
+
+interface NamespaceWalk {
+  readonly walk: string;
+  readonly order: string;
+}
+
+/** Each namespace by itself, from its newest entry back to where it was made: entries of others are not read. */
+const walkNamespace = ({ walk, order }: NamespaceWalk) =>
+  `SELECT a.* FROM audit_log a WHERE ${walk} AND a.namespace IS NOT NULL ORDER BY ${order}`;
+const listNamespaces = (of: NamespaceWalk) => `SELECT a.* FROM ${SCOPES} CROSS JOIN LATERAL (
+      SELECT ${FOUND} FROM (${walkNamespace(of)} LIMIT ${ROWS_OF_EACH}) a WHERE ${FILTERS} ORDER BY ${of.order} LIMIT $8
     ) a
     ORDER BY a.audit_id DESC LIMIT $8`;
+const stopNamespaces = (name: string, of: NamespaceWalk) => statement(name)`
+  SELECT max(a.audit_id) FROM ${SCOPES} CROSS JOIN LATERAL (${walkNamespace(of)} OFFSET ${ROWS_OF_EACH} - 1 LIMIT 1) a WHERE ${GIVEN}`;
 
 /**
  * Compared as rows, in the order of the index: with an equality the planner would rather walk through all namespaces
@@ -130,7 +161,9 @@ const OF_ACTION = `a.action = $3 AND a.action <> 'jobs.create'`;
 
 /** Every filter may be NULL. $1 namespaces, $2 actor, $3 action, $4 subject, $5 from, $6 until, $7 before this id, $8 limit, $9 only since the
  * namespaces were made. */
-export const LIST_AUDIT = page('list_audit', listed({ condition: 'true' }));
+export const LIST_AUDIT = page('list_audit', listAll('true'));
+/** Of the parameters of the list: where it stopped, when it showed fewer than there is room for. */
+export const AUDIT_STOP = stopAll('audit_stop', 'true');
 
 const OF_SUBJECT = record({
   auditId: 'a.audit_id + a.position - 1',
@@ -157,17 +190,22 @@ export const LIST_AUDIT_OF_SUBJECT = read('list_audit_of_subject', OF_SUBJECT)`
   ORDER BY a.audit_id + a.position DESC LIMIT $8`;
 
 /** By the index on actions, which leaves out the most frequent one: whoever makes jobs by the million pays for one index less. */
-export const LIST_AUDIT_OF_ACTION = page('list_audit_of_action', listed({ condition: OF_ACTION }));
+export const LIST_AUDIT_OF_ACTION = page('list_audit_of_action', listAll(OF_ACTION));
+export const AUDIT_STOP_OF_ACTION = stopAll('audit_stop_of_action', OF_ACTION);
 
-export const LIST_AUDIT_OF_NAMESPACES = page(
-  'list_audit_of_namespaces',
-  listNamespaces(IN_NAMESPACE, 'a.namespace DESC, a.audit_id DESC'),
-);
+const NAMESPACE: NamespaceWalk = { walk: IN_NAMESPACE, order: 'a.namespace DESC, a.audit_id DESC' };
+export const LIST_AUDIT_OF_NAMESPACES = page('list_audit_of_namespaces', listNamespaces(NAMESPACE));
+export const AUDIT_STOP_OF_NAMESPACES = stopNamespaces('audit_stop_of_namespaces', NAMESPACE);
 
+const ACTION_IN_NAMESPACE: NamespaceWalk = {
+  walk: `a.namespace = scope.name AND ${OF_ACTION} AND a.audit_id > scope.audit_after AND a.audit_id < coalesce($7::bigint, ${ID_MAX})`,
+  order: 'a.audit_id DESC',
+};
 export const LIST_AUDIT_OF_ACTION_IN_NAMESPACES = page(
   'list_audit_of_action_in_namespaces',
-  listNamespaces(
-    `a.namespace = scope.name AND ${OF_ACTION} AND a.audit_id > scope.audit_after AND a.audit_id < coalesce($7::bigint, ${ID_MAX})`,
-    'a.audit_id DESC',
-  ),
+  listNamespaces(ACTION_IN_NAMESPACE),
+);
+export const AUDIT_STOP_OF_ACTION_IN_NAMESPACES = stopNamespaces(
+  'audit_stop_of_action_in_namespaces',
+  ACTION_IN_NAMESPACE,
 );

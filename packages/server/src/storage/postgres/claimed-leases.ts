@@ -4,12 +4,10 @@
  */
 import type { ClaimedRun, LeaseId } from '@carillon/domain';
 import type { Settlement } from '../lease-store.ts';
-import { DigestBuilder, isFailure } from '../run-digest.ts';
-
-type KnownRun = Pick<ClaimedRun, 'jobId' | 'runId' | 'handler' | 'nominalAtMs' | 'dueAtMs'>;
+import { type CountedRun, DigestBuilder } from '../run-digest.ts';
 
 interface ClaimedLease {
-  readonly runs: readonly KnownRun[];
+  readonly runs: readonly CountedRun[];
   /** One for all, or one for each. */
   readonly namespaceKeys: readonly number[];
   left: number;
@@ -36,25 +34,14 @@ export class ClaimedLeases {
   digestOf(settlements: readonly Settlement[], nowMs: number): string | undefined {
     const builder = new DigestBuilder();
     const seen = new SeenPositions();
-    for (const { leaseId, position, status, startedAtMs, endedAtMs, error, next } of settlements) {
+    for (const settlement of settlements) {
+      const { leaseId, position } = settlement;
       const lease = this.#leases.get(leaseId);
       const run = lease?.runs[position];
       // One that did not say when it started may have been shown as RUNNING: its record knows.
-      if (!lease || !run || startedAtMs === undefined) return undefined;
+      if (!lease || !run || settlement.startedAtMs === undefined) return undefined;
       if (seen.has(leaseId, position)) return undefined;
-      // Spelled out: done for every run there is, spreading costs more than counting.
-      builder.add(lease.namespaceKeys[position] ?? lease.namespaceKeys[0]!, {
-        jobId: run.jobId,
-        runId: run.runId,
-        handler: run.handler,
-        status,
-        isRetried: next.kind === 'again' && isFailure(status),
-        nominalAtMs: run.nominalAtMs,
-        dueAtMs: run.dueAtMs,
-        startedAtMs,
-        endedAtMs,
-        error,
-      });
+      builder.add(lease.namespaceKeys[position] ?? lease.namespaceKeys[0]!, run, settlement);
     }
     return builder.text(nowMs);
   }
@@ -69,7 +56,7 @@ export class ClaimedLeases {
   }
 }
 
-function withoutPayload({ jobId, runId, handler, nominalAtMs, dueAtMs }: ClaimedRun): KnownRun {
+function withoutPayload({ jobId, runId, handler, nominalAtMs, dueAtMs }: ClaimedRun): CountedRun {
   return { jobId, runId, handler, nominalAtMs, dueAtMs };
 }
 

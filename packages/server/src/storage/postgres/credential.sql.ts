@@ -125,28 +125,48 @@ const SESSION = columns<Session>({
   userAgent: 's.user_agent',
 });
 
+const inUse = (adminKey: string) => `EXISTS (SELECT FROM admin_keys a WHERE a.digest = ${adminKey})`;
+
+/** One of nobody is bound to the admin key $11, which must be in use. */
 export const CREATE_SESSION = statement('create_session')`
-  INSERT INTO sessions (session_id, hash, user_id, created_at, last_seen_at, expires_at, address, user_agent, method)
-  SELECT $1::uuid, $2::text, $3::uuid, ${timestampOf('$4')}, ${timestampOf('$5')}, ${timestampOf('$6')}, $7::text, $8::text, $10::text
-  WHERE $3::uuid IS NULL OR EXISTS (SELECT FROM users u
-    WHERE u.user_id = $3::uuid AND NOT u.disabled AND ($9::text IS NULL OR u.password_hash = $9::text))
+  INSERT INTO sessions (session_id, hash, user_id, created_at, last_seen_at, expires_at, address, user_agent, method, admin_key)
+  SELECT $1::uuid, $2::text, $3::uuid, ${timestampOf('$4')}, ${timestampOf('$5')}, ${timestampOf('$6')}, $7::text, $8::text,
+    $10::text, CASE WHEN $3::uuid IS NULL THEN $11::text END
+  WHERE CASE WHEN $3::uuid IS NULL THEN ${inUse('$11::text')} ELSE EXISTS (SELECT FROM users u
+    WHERE u.user_id = $3::uuid AND NOT u.disabled AND ($9::text IS NULL OR u.password_hash = $9::text)) END
   RETURNING session_id`;
 
+/** $1 holder, $2 digest, $3 now. */
+export const USE_ADMIN_KEY = statement('use_admin_key')`
+  INSERT INTO admin_keys (holder, digest, seen_at) VALUES ($1, $2, ${timestampOf('$3')})
+  ON CONFLICT (holder) DO UPDATE SET digest = EXCLUDED.digest, seen_at = greatest(admin_keys.seen_at, EXCLUDED.seen_at)`;
+
+/** Not one that its holder renews at this moment. */
+export const FORGET_ADMIN_KEYS = statement('forget_admin_keys')`
+  DELETE FROM admin_keys WHERE holder IN (
+    SELECT holder FROM admin_keys WHERE seen_at < ${timestampOf('$1')} FOR UPDATE SKIP LOCKED)`;
+
+export const END_ADMIN_SESSIONS = statement('end_admin_sessions')`
+  DELETE FROM sessions s WHERE s.user_id IS NULL AND NOT ${inUse('s.admin_key')}`;
+
+export const END_TICKETS = statement('end_tickets')`
+  DELETE FROM sign_in_tickets t WHERE NOT ${inUse('t.admin_key')}`;
+
 export const ADD_TICKET = statement('add_ticket')`
-  INSERT INTO sign_in_tickets (hash, expires_at) VALUES ($1, ${timestampOf('$2')})`;
+  INSERT INTO sign_in_tickets (hash, expires_at, admin_key) VALUES ($1, ${timestampOf('$2')}, $3)`;
 
 export const REMOVE_OLD_TICKETS = statement('remove_old_tickets')`
   DELETE FROM sign_in_tickets WHERE expires_at <= ${timestampOf('$1')}`;
 
 /** $2 now. Of two at the same instant, one waits for the other and finds nothing. */
 export const USE_TICKET = statement('use_ticket')`
-  DELETE FROM sign_in_tickets WHERE hash = $1 AND expires_at > ${timestampOf('$2')} RETURNING hash`;
+  DELETE FROM sign_in_tickets WHERE hash = $1 AND expires_at > ${timestampOf('$2')} RETURNING admin_key`;
 
 const SESSIONS = 'sessions s LEFT JOIN users u ON u.user_id = s.user_id';
 const FOUND_SESSION = columns<FoundSession>({ session: SESSION, user: optional(USER) });
 
 export const SESSION_TO_CHECK = read('session_to_check', FOUND_SESSION)`
-  SELECT ${FOUND_SESSION.sql} FROM ${SESSIONS} WHERE s.hash = $1`;
+  SELECT ${FOUND_SESSION.sql} FROM ${SESSIONS} WHERE s.hash = $1 AND (s.user_id IS NOT NULL OR ${inUse('s.admin_key')})`;
 
 /** Each of these may be NULL: $1 user, $2 ends after, $3 seen after, $4 after this id. $5 limit. */
 export const LIST_SESSIONS = read('list_sessions', SESSION)`

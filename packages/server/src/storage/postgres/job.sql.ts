@@ -1,11 +1,12 @@
 /** Statements of the job store. */
+import type { Job } from '@carillon/domain';
 import { statement } from '../../postgres/database.ts';
 import type { JobChange } from '../job-store.ts';
 import { inlineJson, inlinePayload, mayEnd, pendingRun } from './fragments.sql.ts';
 import { JOB_COLUMNS, sentType, stored } from './job-columns.ts';
 import { JOB, JOB_STATUS } from './job-row.ts';
 import { JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, OPEN, PLANNED } from './lane.sql.ts';
-import { read } from './selection.ts';
+import { columns, read } from './selection.ts';
 
 export const FIND_KEYS = statement('find_keys')`
   SELECT j.namespace, j.idempotency_key, j.job_id, j.request_hash
@@ -17,6 +18,15 @@ export const FIND_JOB_KEYS = statement('find_job_keys')`
 
 export const FIND_JOB_KEY = statement('find_job_key')`
   SELECT j.job_id FROM jobs j WHERE j.namespace = $1 AND j.key = $2`;
+
+const OWNER = columns<Pick<Job, 'jobId' | 'namespace' | 'userId'>>({
+  jobId: 'j.job_id',
+  namespace: 'j.namespace',
+  userId: 'j.user_id',
+});
+
+export const OWNERS_OF_JOBS = read('owners_of_jobs', OWNER)`
+  SELECT ${OWNER.sql} FROM jobs j WHERE j.job_id = ANY($1::uuid[])`;
 
 export const GET_JOB = read('get_job', JOB)`SELECT ${JOB.sql} FROM jobs j WHERE j.job_id = $1::uuid`;
 

@@ -1,5 +1,6 @@
 /** Statements of the lease store: the hot path. */
 import { statement } from '../../postgres/database.ts';
+import { CLAIM_CHECKPOINT_BYTES_MAX } from '../lease-store.ts';
 import { timestampOf } from './fragments.sql.ts';
 import { FIRST_EPOCH } from './generation.sql.ts';
 import { inLane, lanes } from './lane.sql.ts';
@@ -12,6 +13,13 @@ export const LANES = statement('lanes')`
   })}
   SELECT * FROM lane LIMIT $1`;
 
+/** Only a run that was handed out before, or that a dead letter is redriven as, can have a checkpoint: for others none is looked up. */
+const MAY_HAVE_CHECKPOINT = '(epoch > 1 OR kind = 4)';
+
+/** Nearly always nothing is cut: then no row is compared with it. */
+const BEFORE_CUT =
+  'coalesce((picked.ord, picked.lane_at, picked.run_id) < (SELECT cut.ord, cut.lane_at, cut.run_id FROM cut), true)';
+
 const IN_TIME = '(due.expires_at IS NULL OR due.expires_at >= $3::bigint)';
 
 /**
@@ -23,7 +31,10 @@ const IN_TIME = '(due.expires_at IS NULL OR due.expires_at >= $3::bigint)';
  *
  * The rows are gone through once, for the lease and the answer alike, so a run has the same position in every array. They are
  * answered as one row (a row per run would cost both sides more than the claim itself); no JSON text and no name of a
- * handler holds a line break. A lane that gave fewer than it might was read to its end: of that one the next instant is answered.
+ * handler holds a line break. What follows from another column, or is the same for all, is not answered for each. Where their
+ * checkpoints are too large together, the runs from that one on stay where they are: the runs of a claim are the first of its lanes, in
+ * the order of the lanes, so that those that were scanned were scanned without a gap. A lane that gave fewer than it might was read to
+ * its end: of that one the next instant is answered.
  */
 export const CLAIM_LANES = statement('claim_lanes')`
   WITH worker AS MATERIALIZED (
@@ -33,11 +44,17 @@ export const CLAIM_LANES = statement('claim_lanes')`
     SELECT * FROM unnest($4::smallint[], $5::smallint[], $6::int[], $7::bigint[], $8::bigint[], $9::uuid[], $10::int[])
       WITH ORDINALITY AS lane(part, priority, handler_key, tenant, after_at, after_id, runs_max, ord)
   ), picked AS MATERIALIZED (
-    SELECT d.tid, d.run_id, d.lane_at, lane.ord FROM lane CROSS JOIN LATERAL (
-      SELECT due.ctid AS tid, due.run_id, due.lane_at FROM due
+    SELECT d.tid, d.run_id, d.lane_at, d.again, lane.ord FROM lane CROSS JOIN LATERAL (
+      SELECT due.ctid AS tid, due.run_id, due.lane_at, ${MAY_HAVE_CHECKPOINT} AS again FROM due
       WHERE ${inLane('lane')} AND (due.lane_at, due.run_id) > (lane.after_at, lane.after_id) AND due.lane_at <= $3::bigint AND ${IN_TIME}
       ORDER BY due.lane_at, due.run_id LIMIT lane.runs_max FOR UPDATE SKIP LOCKED
     ) d WHERE EXISTS (SELECT FROM worker) LIMIT $11
+  ), cut AS MATERIALIZED (
+    SELECT s.ord, s.lane_at, s.run_id FROM (
+      SELECT p.ord, p.lane_at, p.run_id, sum(c.bytes) OVER from_first AS bytes, row_number() OVER from_first AS n
+      FROM picked p CROSS JOIN LATERAL (SELECT c.bytes FROM checkpoints c WHERE c.run_id = p.run_id LIMIT 1) c
+      WHERE p.again WINDOW from_first AS (ORDER BY p.ord, p.lane_at, p.run_id)
+    ) s WHERE s.bytes > ${CLAIM_CHECKPOINT_BYTES_MAX} AND s.n > 1 ORDER BY s.ord, s.lane_at, s.run_id LIMIT 1
   ), scanned AS MATERIALIZED (
     SELECT array_agg(found ORDER BY ord) AS found, array_agg(last_at ORDER BY ord) AS last_ats,
       array_agg(last_id ORDER BY ord) AS last_ids, array_agg(next_at ORDER BY ord) AS next_ats
@@ -51,13 +68,13 @@ export const CLAIM_LANES = statement('claim_lanes')`
         FROM lane LEFT JOIN (
           -- In the order in which they were picked: there is nothing left to sort.
           SELECT ord, count(*) AS found, max(lane_at) AS last_at, (array_agg(run_id ORDER BY lane_at, run_id))[count(*)] AS last_id
-          FROM picked GROUP BY ord
+          FROM picked WHERE ${BEFORE_CUT} GROUP BY ord
         ) p ON p.ord = lane.ord
         WHERE EXISTS (SELECT FROM worker)
       ) lane
     ) l
   ), gone AS (
-    DELETE FROM due d WHERE d.ctid = ANY(ARRAY(SELECT tid FROM picked))
+    DELETE FROM due d WHERE d.ctid = ANY(ARRAY(SELECT tid FROM picked WHERE ${BEFORE_CUT}))
     RETURNING d.job_id, d.run_id, d.shard, d.kind, d.attempt, d.crashes, d.ends_job, d.epoch, d.job_version, d.nominal_at,
       d.handler, d.payload, d.timeout_ms, d.admitted, d.fire_at, d.tenant
   ), taken AS MATERIALIZED (
@@ -75,10 +92,9 @@ export const CLAIM_LANES = statement('claim_lanes')`
       string_agg(CASE WHEN (handler = 'http' AND (SELECT EXISTS (SELECT FROM signing_keys)))
           OR ((SELECT EXISTS (SELECT FROM secrets)) AND (payload IS NULL OR strpos(payload, '{{secrets.') > 0))
         THEN coalesce((SELECT j.namespace FROM jobs j WHERE j.job_id = t.job_id), '') ELSE '' END, E'\\n') AS namespaces,
-      -- Only a run that was handed out before, or that a dead letter is redriven as, can have a checkpoint: for others none is looked up.
-      array_agg(run_id) FILTER (WHERE epoch > 1 OR kind = 4) AS again,
-      -- One number where all are of one namespace.
-      CASE WHEN min(tenant >> 26) = max(tenant >> 26) THEN ARRAY[min(tenant >> 26)] ELSE array_agg(tenant >> 26) END AS namespace_keys
+      array_agg(run_id) FILTER (WHERE ${MAY_HAVE_CHECKPOINT}) AS again,
+      -- NULL where the lanes are of one namespace: whoever asks knows which.
+      array_agg(tenant >> 26) FILTER (WHERE (SELECT min(tenant >> 26) < max(tenant >> 26) FROM lane)) AS namespace_keys
     FROM (SELECT *, coalesce(timeout_ms, (SELECT j.timeout_ms FROM jobs j WHERE j.job_id = gone.job_id), 1) AS limit_ms FROM gone) t
   ), resumed AS MATERIALIZED (
     SELECT json_object_agg(c.run_id, c.data) AS checkpoints FROM unnest((SELECT again FROM taken)) AS t(run_id)
@@ -91,9 +107,10 @@ export const CLAIM_LANES = statement('claim_lanes')`
       CASE WHEN timeout_min < timeout_max THEN timeouts END
     FROM taken WHERE run_ids IS NOT NULL
   )
-  SELECT run_ids::text, job_ids::text, epochs::text, attempts::text, nominal_ats::text, timeouts::text, admitted::text, handlers,
-    payloads, due_ats::text, found::text, last_ats::text, last_ids::text, next_ats::text, namespaces, (SELECT checkpoints::text FROM resumed),
-    namespace_keys::text
+  SELECT run_ids::text, CASE WHEN job_ids <> run_ids THEN job_ids::text END, epochs::text, attempts::text, nominal_ats::text,
+    CASE WHEN timeout_min < timeout_max THEN timeouts ELSE ARRAY[timeout_min] END::text, admitted::text, handlers, payloads,
+    CASE WHEN due_ats <> nominal_ats THEN due_ats::text END, found::text, last_ats::text, last_ids::text, next_ats::text, namespaces,
+    (SELECT checkpoints::text FROM resumed), namespace_keys::text, (SELECT true FROM cut)
   FROM taken CROSS JOIN scanned`;
 
 /**

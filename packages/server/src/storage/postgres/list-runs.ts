@@ -62,17 +62,17 @@ interface Range {
 }
 
 export function listRuns(database: Database, query: RunQuery): Promise<RunList> {
-  if (query.failure !== undefined) return listFailures(database, query, query.failure);
+  if (query.failure !== undefined) return listFailures(database, query);
   return listsWaiting(query) === 'only' ? listWaiting(database, query) : listMerged(database, query);
 }
 
 /** Which errors are alike is judged here, not by the database: what failed is read in parts, up to what any list looks through. */
-async function listFailures(database: Database, query: RunQuery, failure: string): Promise<RunList> {
+async function listFailures(database: Database, query: RunQuery): Promise<RunList> {
   const found: ListedRun[] = [];
   let before = query.before;
   for (let looked = 0; looked < ROWS_SCANNED_MAX; looked += PART) {
     const { runs, stoppedAt } = await listMerged(database, { ...query, before, limit: PART });
-    found.push(...runs.filter((one) => isOfFailure(failure, one)));
+    found.push(...runs.filter((one) => isOfFailure(query, one)));
     if (found.length >= query.limit) return { runs: found.slice(0, query.limit), stoppedAt: undefined };
     before = runs.length === PART ? runs.at(-1)?.cursor : stoppedAt;
     if (before === undefined) return { runs: found, stoppedAt: undefined };
@@ -98,9 +98,14 @@ async function listMerged(database: Database, query: RunQuery): Promise<RunList>
   if (jobId !== undefined) {
     parts.push(await readOrdered(database, ENDED_RUNS_OF_JOB, query, { before, fromMs: lookBackMs, jobId }));
   } else {
-    if (asksFor(statuses, 'FAILED', 'CANCELLED', 'TIMED_OUT', 'SKIPPED', 'RETURNED', 'LOST'))
-      parts.push(await readOrdered(database, NOT_SUCCEEDED_RUNS, query, { before, fromMs: lookBackMs }));
-    if (isOnOffer && asksFor(statuses, 'SUCCESS')) parts.push(await readSucceeded(database, query, before));
+    const succeeded =
+      isOnOffer && asksFor(statuses, 'SUCCESS') ? await readSucceeded(database, query, before) : undefined;
+    if (succeeded) parts.push(succeeded);
+    if (asksFor(statuses, 'FAILED', 'CANCELLED', 'TIMED_OUT', 'SKIPPED', 'RETURNED', 'LOST')) {
+      // Of the few that did not succeed, ten thousand reach back for days: the list ends where the successes stopped.
+      const fromMs = Math.max(lookBackMs, succeeded?.stoppedAt?.atMs ?? 0);
+      parts.push(await readOrdered(database, NOT_SUCCEEDED_RUNS, query, { before, fromMs }));
+    }
   }
   return merged(parts, query);
 }
@@ -159,7 +164,8 @@ function readSucceeded(database: Database, query: RunQuery, from: RunCursor): Pr
       rows.push(...window.filter((row) => !isStop(row)));
       scanned += counted.run.attempt;
       const isCut = counted.run.attempt > ROWS_SCANNED_MAX;
-      if (rows.length >= limit || (!isCut && fromMs <= sinceMs)) return { rows };
+      if (rows.length >= limit) return { rows, stoppedAt: lastOf(rows) };
+      if (!isCut && fromMs <= sinceMs) return { rows };
       before = isCut ? cursorOf(counted) : { atMs: fromMs, runId: FIRST_ID, epoch: 0 };
       if (counted.run.attempt * WIDER < ROWS_SCANNED_MAX) widthMs = Math.max(1, widthMs) * WIDER;
     }
@@ -204,6 +210,11 @@ function isStop({ run }: RunRow): boolean {
 
 function cursorOf({ run, atMs }: RunRow): RunCursor {
   return { atMs: Math.round(atMs), runId: run.runId, epoch: run.epoch };
+}
+
+/** The oldest: a page that is full ends there, and of other kinds of runs none before it is on it. */
+function lastOf(rows: readonly RunRow[]): RunCursor {
+  return rows.map(cursorOf).sort(compareRunCursors).at(-1)!;
 }
 
 function earlier(before: RunCursor | undefined, untilMs: number | undefined): RunCursor {

@@ -18,6 +18,7 @@ import {
   type KeyUse,
   LastAdministrator,
   NamespaceGone,
+  type NewTicket,
   type NewUser,
   type Rotation,
   type SecretHash,
@@ -200,12 +201,21 @@ export class PostgresAccountStore implements AccountStore {
     return (await this.#database.query(credentials.REMOVE_EXPIRED_KEYS, [beforeMs])).length;
   }
 
-  async addTicket(
-    { hash, expiresAtMs }: { hash: SecretHash; expiresAtMs: number },
-    nowMs: number,
+  async useAdminKey(
+    { holder, digest }: { holder: string; digest: SecretHash },
+    { nowMs, unusedSinceMs }: { nowMs: number; unusedSinceMs: number },
   ): Promise<void> {
+    await this.#database.transaction(async (session) => {
+      await session.query(credentials.USE_ADMIN_KEY, [holder, digest, nowMs]);
+      await session.query(credentials.FORGET_ADMIN_KEYS, [unusedSinceMs]);
+      await session.query(credentials.END_ADMIN_SESSIONS, []);
+      await session.query(credentials.END_TICKETS, []);
+    });
+  }
+
+  async addTicket({ hash, expiresAtMs, adminKey }: NewTicket, nowMs: number): Promise<void> {
     await this.#database.query(credentials.REMOVE_OLD_TICKETS, [nowMs]);
-    await this.#database.query(credentials.ADD_TICKET, [hash, expiresAtMs]);
+    await this.#database.query(credentials.ADD_TICKET, [hash, expiresAtMs, adminKey]);
   }
 
   createSession(opened: Session, hash: SecretHash, opening: SignInFacts = {}): Promise<boolean> {
@@ -214,12 +224,17 @@ export class PostgresAccountStore implements AccountStore {
     const checked = [opened.userAgent ?? null, opening.checkedPasswordHash ?? null, opened.method];
     const { ticketHash: ticket } = opening;
     return this.#changed(opening.audit, async (session) => {
+      let { adminKey = null } = opening;
       if (ticket !== undefined) {
-        const used = await session.query(credentials.USE_TICKET, [ticket, createdAtMs]);
-        if (used.length === 0) return false;
+        const [used] = await session.query<readonly [SecretHash]>(credentials.USE_TICKET, [
+          ticket,
+          createdAtMs,
+        ]);
+        if (!used) return false;
+        [adminKey] = used;
       }
-      if ((await session.query(credentials.CREATE_SESSION, [...values, ...checked])).length === 0)
-        return false;
+      const parameters = [...values, ...checked, adminKey];
+      if ((await session.query(credentials.CREATE_SESSION, parameters)).length === 0) return false;
       if (opening.address !== undefined && userId !== null) {
         await session.query(credentials.NOTE_ADDRESS, [userId, opening.address, createdAtMs]);
       }

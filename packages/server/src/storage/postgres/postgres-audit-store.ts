@@ -1,8 +1,12 @@
 /** The audit log on PostgreSQL. */
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
-import type { Database, Session } from '../../postgres/database.ts';
-import type { AuditEntry, AuditQuery, AuditRecord, AuditStore } from '../audit-store.ts';
+import type { Database, Session, Statement } from '../../postgres/database.ts';
+import type { AuditEntry, AuditPage, AuditQuery, AuditRecord, AuditStore } from '../audit-store.ts';
 import {
+  AUDIT_STOP,
+  AUDIT_STOP_OF_ACTION,
+  AUDIT_STOP_OF_ACTION_IN_NAMESPACES,
+  AUDIT_STOP_OF_NAMESPACES,
   type AuditRow,
   LIST_AUDIT,
   LIST_AUDIT_OF_ACTION,
@@ -25,8 +29,12 @@ export class PostgresAuditStore implements AuditStore {
     return recordAudit(this.#database, entries);
   }
 
-  async list(query: AuditQuery): Promise<AuditRecord[]> {
-    const { namespaces, subjectId } = query;
+  async list(query: AuditQuery): Promise<readonly AuditRecord[]> {
+    return (await this.page(query)).records;
+  }
+
+  async page(query: AuditQuery): Promise<AuditPage> {
+    const { namespaces, subjectId, limit } = query;
     const values = [
       namespaces === undefined ? null : textArray([...new Set(namespaces)]),
       query.actor ?? null,
@@ -38,17 +46,30 @@ export class PostgresAuditStore implements AuditStore {
       query.limit,
       query.sinceMade ?? false,
     ];
-    if (subjectId !== undefined)
-      return readAll(this.#database, LIST_AUDIT_OF_SUBJECT, [...values, spanPosition(subjectId) ?? null]);
-    const rows = await readAll(this.#database, statementFor(query), values);
-    return rows.flatMap(recordsOf);
+    if (subjectId !== undefined) {
+      const position = spanPosition(subjectId) ?? null;
+      return { records: await readAll(this.#database, LIST_AUDIT_OF_SUBJECT, [...values, position]) };
+    }
+    const { list, stop } = statementsFor(query);
+    const records = (await readAll(this.#database, list, values)).flatMap(recordsOf);
+    if (records.length >= limit) return { records };
+    // What was recorded between the two statements makes it stop sooner: nothing is passed over.
+    const [row] = await this.#database.query<readonly [number | null]>(stop, values);
+    const stoppedAt = row?.[0] ?? undefined;
+    if (stoppedAt === undefined) return { records };
+    return { records: records.filter(({ auditId }) => auditId >= stoppedAt), stoppedAt };
   }
 }
 
-function statementFor({ action, namespaces }: AuditQuery): Read<AuditRow> {
+function statementsFor({ action, namespaces }: AuditQuery): { list: Read<AuditRow>; stop: Statement } {
   const isRare = action !== undefined && action !== 'jobs.create';
-  if (namespaces === undefined) return isRare ? LIST_AUDIT_OF_ACTION : LIST_AUDIT;
-  return isRare ? LIST_AUDIT_OF_ACTION_IN_NAMESPACES : LIST_AUDIT_OF_NAMESPACES;
+  if (namespaces === undefined)
+    return isRare
+      ? { list: LIST_AUDIT_OF_ACTION, stop: AUDIT_STOP_OF_ACTION }
+      : { list: LIST_AUDIT, stop: AUDIT_STOP };
+  return isRare
+    ? { list: LIST_AUDIT_OF_ACTION_IN_NAMESPACES, stop: AUDIT_STOP_OF_ACTION_IN_NAMESPACES }
+    : { list: LIST_AUDIT_OF_NAMESPACES, stop: AUDIT_STOP_OF_NAMESPACES };
 }
 
 /** Newest first. */

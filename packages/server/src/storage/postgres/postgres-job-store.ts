@@ -36,7 +36,8 @@ import { listSortedJobs } from './list-sorted-jobs.ts';
 import { recordAudit } from './postgres-audit-store.ts';
 import { readUpcoming } from './read-upcoming.ts';
 import { LOCK_RUN, MARK_REDRIVEN, RUN_IS_KNOWN } from './run.sql.ts';
-import { readFirst } from './selection.ts';
+import { readAll, readFirst } from './selection.ts';
+import { FORGET_FAILURES } from './stats.sql.ts';
 
 type PlanRow = readonly [nominalAtMs: number | null, lastNominalMs: number | null];
 
@@ -73,6 +74,12 @@ export class PostgresJobStore implements JobStore {
 
   get(jobId: JobId): Promise<Job | undefined> {
     return readFirst(this.#database, sql.GET_JOB, [jobId]);
+  }
+
+  async owners(jobIds: readonly JobId[]): Promise<ReadonlyMap<JobId, Pick<Job, 'namespace' | 'userId'>>> {
+    if (jobIds.length === 0) return new Map();
+    const owners = await readAll(this.#database, sql.OWNERS_OF_JOBS, [plainArray(jobIds)]);
+    return new Map(owners.map(({ jobId, ...owner }) => [jobId, owner]));
   }
 
   async getForChange(jobId: JobId): Promise<JobWithPlan | undefined> {
@@ -151,6 +158,7 @@ export class PostgresJobStore implements JobStore {
       const living = await session.query(sql.LIVE_OF_JOB, [jobId]);
       if (living.length > 0) throw new RollBack(false);
       if ((await session.query(sql.DELETE_JOB, [jobId])).length === 0) return false;
+      await session.query(FORGET_FAILURES, [jobId]);
       await recordAudit(session, [audit]);
       return true;
     });

@@ -2,7 +2,7 @@
 import type { ClaimedRun, JobId, LeaseId, RunId, WorkerId } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import type { Database, Session } from '../../postgres/database.ts';
-import type { LaneHead, LaneKey, LaneMark } from '../lane.ts';
+import { type LaneHead, type LaneKey, type LaneMark, namespaceOf } from '../lane.ts';
 import type {
   Claimed,
   ClaimRequest,
@@ -51,15 +51,18 @@ import { type SettledRow, SettleResult } from './settle-result.ts';
 /** Arrays as text and joined texts, in the order of the lease, NULL when nothing was claimed; then what was seen of the lanes. */
 type ClaimRow = readonly [
   runIds: string | null,
-  jobIds: string,
+  /** NULL: the same ids, as the first run of a one-off has the id of its job. */
+  jobIds: string | null,
   epochs: string,
   attempts: string,
   nominalAts: string,
+  /** One for all, or one for each run. */
   timeouts: string,
   admitted: string | null,
   handlers: string,
   payloads: string,
-  dueAts: string,
+  /** NULL: as nominalAts. */
+  dueAts: string | null,
   found: string | null,
   lastAts: string,
   lastIds: string,
@@ -67,8 +70,9 @@ type ClaimRow = readonly [
   namespaces: string,
   /** A JSON object by run; NULL when none has one. */
   checkpoints: string | null,
-  /** One number, or one for each run; NULL without runs. */
+  /** NULL: all lanes that were asked for are of one namespace. */
   namespaceKeys: string | null,
+  isCut: boolean | null,
 ];
 
 type LaneRow = readonly [
@@ -136,11 +140,12 @@ export class PostgresLeaseStore implements LeaseStore {
       pick.runsMax,
     ]);
     const runs = claimedRuns(row!, request);
-    if (runs.length > 0) this.#claimed.remember(leaseId, runs, elements(row![16]!).map(Number));
+    if (runs.length > 0) this.#claimed.remember(leaseId, runs, namespaceKeys(row!, request));
     const scans = row![10] === null ? [] : laneScans(row!);
     const found = scans.reduce((sum, scan) => sum + scan.found, 0);
     // An edit moved a run between its finding and its deletion: the scans would pass over it, so none are returned.
-    return { leaseId, workerId, claimedAtMs: nowMs, runs, scans: found > runs.length ? [] : scans };
+    const shown = found > runs.length ? [] : scans;
+    return { leaseId, workerId, claimedAtMs: nowMs, runs, scans: shown, isCut: row![17] === true };
   }
 
   async settle(settlements: readonly Settlement[], nowMs: number): Promise<Settled> {
@@ -352,10 +357,15 @@ function leasedFromRow(row: LeasedRow): LeasedRun {
   };
 }
 
+/** One for all runs, or one for each. */
+function namespaceKeys(row: ClaimRow, { pick }: ClaimRequest): number[] {
+  return row[16] === null ? [namespaceOf(pick.lanes[0]!.lane.tenant)] : elements(row[16]).map(Number);
+}
+
 function claimedRuns(row: ClaimRow, { leaseId, nowMs }: ClaimRequest): ClaimedRun[] {
   if (row[0] === null) return [];
   const runIds = elements(row[0]);
-  const jobIds = elements(row[1]);
+  const jobIds = row[1] === null ? runIds : elements(row[1]);
   const epochs = elements(row[2]);
   const attempts = elements(row[3]);
   const nominalAts = elements(row[4]);
@@ -363,7 +373,7 @@ function claimedRuns(row: ClaimRow, { leaseId, nowMs }: ClaimRequest): ClaimedRu
   const admitted = row[6] === null ? undefined : elements(row[6]);
   const handlers = row[7].split('\n');
   const payloads = row[8].split('\n');
-  const dueAts = elements(row[9]);
+  const dueAts = row[9] === null ? nominalAts : elements(row[9]);
   const namespaces = row[14].split('\n');
   const checkpoints = row[15] === null ? undefined : (JSON.parse(row[15]) as Record<string, string>);
   return runIds.map((runId, position) => ({
@@ -379,7 +389,7 @@ function claimedRuns(row: ClaimRow, { leaseId, nowMs }: ClaimRequest): ClaimedRu
     claimedAtMs: nowMs,
     handler: handlers[position]!,
     payload: payloads[position]!,
-    timeoutMs: Number(timeouts[position]),
+    timeoutMs: Number(timeouts[position] ?? timeouts[0]),
     limited: admitted?.[position] === '1',
     namespace: namespaces[position] || undefined,
     checkpoint: checkpoints?.[runId],

@@ -10,6 +10,7 @@ import type {
   DeadLetterList,
   DeadLetterQuery,
   JobActivity,
+  LatestAttempt,
   Redrive,
   RunList,
   RunPage,
@@ -30,6 +31,7 @@ import {
   DEAD_LETTERS_OF_JOB,
   HISTORY_OF_JOB,
   LAST_OF_JOBS,
+  LATEST_OF_RUNS,
   LETTER_FILTERS,
   LIVING_ON_WORKER,
   MARK_REDRIVEN,
@@ -105,6 +107,12 @@ export class PostgresRunStore implements RunStore {
       if (!last.has(run.jobId)) last.set(run.jobId, run);
     }
     return last;
+  }
+
+  async latest(runIds: readonly RunId[], nowMs: number): Promise<ReadonlyMap<RunId, LatestAttempt>> {
+    if (runIds.length === 0) return new Map();
+    const found = await readAll(this.#database, LATEST_OF_RUNS, [plainArray(runIds), nowMs]);
+    return new Map(found.map((attempt) => [attempt.runId, attempt]));
   }
 
   attempts(runId: RunId, nowMs: number): Promise<RunView[]> {

@@ -70,6 +70,7 @@ export class PostgresStatsStore implements StatsStore {
   readonly #database: Database;
   /** A name and its number belong together for good. */
   readonly #names = new Map<number, string>();
+  #fingerprintKey: string | undefined;
 
   constructor(database: Database) {
     this.#database = database;
@@ -124,6 +125,13 @@ export class PostgresStatsStore implements StatsStore {
     const groups = mergeFailures(kept, limit);
     const names = await this.#jobNames(groups.map(({ jobId }) => jobId));
     return groups.map((group) => failureGroup(group, names.get(group.jobId)));
+  }
+
+  async fingerprintKey(): Promise<string> {
+    const read = async () => (await this.#database.query<readonly [string]>(sql.FINGERPRINT_KEY, []))[0]?.[0];
+    this.#fingerprintKey ??= (await read()) ?? (await read());
+    if (this.#fingerprintKey === undefined) throw new Error('there is no key for fingerprints');
+    return this.#fingerprintKey;
   }
 
   async attemptsOfJob(

@@ -15,6 +15,7 @@ import { PostgresInsightStore } from './postgres-insight-store.ts';
 import { PostgresJobStore } from './postgres-job-store.ts';
 import { PostgresLeaseStore } from './postgres-lease-store.ts';
 import { PostgresMemberStore } from './postgres-member-store.ts';
+import { PostgresOwnSettingsStore } from './postgres-own-settings-store.ts';
 import { PostgresRunLogStore } from './postgres-run-log-store.ts';
 import { PostgresRunStateStore } from './postgres-run-state-store.ts';
 import { PostgresRunStore } from './postgres-run-store.ts';
@@ -69,6 +70,7 @@ export function openPostgresStorage(options: PostgresStorageOptions): PostgresSt
     housekeeping: new PostgresHousekeepingStore(database),
     audit: new PostgresAuditStore(database),
     accounts: new PostgresAccountStore(database),
+    ownSettings: new PostgresOwnSettingsStore(database),
     signingKeys: new PostgresSigningKeyStore(database),
     secrets: new PostgresSecretStore(database),
     handlers: new PostgresHandlerStore(database),

@@ -16,6 +16,7 @@ import {
   type DeadLetterCursor,
   type DeadLetterFilter,
   type JobActivity,
+  type LatestAttempt,
   PAUSED,
   type RunView,
   UNOFFERED,
@@ -188,6 +189,36 @@ export const ATTEMPTS_OF_RUN = read('attempts_of_run', RUN)`
     WHERE ${IS_SHOWN}
   UNION ALL SELECT ${RUN.sql} FROM job_runs r WHERE r.run_id = $1::uuid AND r.status <> 'RUNNING'
   ORDER BY 5 DESC`;
+
+const LATEST_ATTEMPT = columns<LatestAttempt>({
+  runId: 'x.run_id',
+  jobId: 'x.job_id',
+  status: 'x.status',
+  epoch: 'x.epoch',
+  trigger: column('x.kind', triggerWord),
+  scheduledAtMs: column('x.nominal_at', Math.round),
+  job: optional(
+    columns<NonNullable<LatestAttempt['job']>>({ namespace: 'j.namespace', userId: 'j.user_id' }),
+  ),
+});
+
+/** $1 runs, $2 now. Joined, not compared with the array: with many runs each element would be compared with each. */
+export const LATEST_OF_RUNS = read('latest_of_runs', LATEST_ATTEMPT)`
+  WITH asked AS MATERIALIZED (SELECT DISTINCT t.run_id FROM unnest($1::uuid[]) AS t(run_id)),
+  found AS (
+    SELECT u.run_id, u.job_id, CASE WHEN (u.ord - 1)::smallint = ANY(l.cancelled) THEN 'CANCELLING'
+        WHEN (u.ord - 1)::smallint = ANY(l.shown) THEN 'RUNNING' ELSE 'CLAIMED' END AS status,
+      u.epoch, u.kind, u.nominal_at::float8 AS nominal_at
+    FROM leases l CROSS JOIN LATERAL unnest(l.run_ids, l.job_ids, l.epochs, l.kinds, l.nominal_ats) WITH ORDINALITY
+      AS u(run_id, job_id, epoch, kind, nominal_at, ord)
+    JOIN asked ON asked.run_id = u.run_id WHERE ${OPEN}
+    UNION ALL SELECT d.run_id, d.job_id, 'QUEUED', d.epoch, d.kind, d.nominal_at::float8
+    FROM asked CROSS JOIN LATERAL ${pendingRun('asked.run_id')} d WHERE ${IS_SHOWN}
+    UNION ALL SELECT h.* FROM asked CROSS JOIN LATERAL (
+      SELECT r.run_id, r.job_id, r.status, r.epoch, r.trigger, ${msOf('r.scheduled_at')} FROM job_runs r
+      WHERE r.run_id = asked.run_id AND r.status <> 'RUNNING' ORDER BY r.epoch DESC LIMIT 1) h
+  ), x AS (SELECT DISTINCT ON (run_id) * FROM found ORDER BY run_id, epoch DESC)
+  SELECT ${LATEST_ATTEMPT.sql} FROM x LEFT JOIN jobs j ON j.job_id = x.job_id`;
 
 export const LIVING_ON_WORKER = read('living_on_worker', RUN)`
   SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS} WHERE l.worker_id = $1 AND ${OPEN} ${LATEST_FIRST} LIMIT $2 OFFSET $3`;

@@ -1,6 +1,7 @@
 /** Statements of the counts of runs: adding what ended, and reading buckets of time by their key. */
 import type { JobId, RunId } from '@carillon/domain';
 import { type Statement, statement } from '../../postgres/database.ts';
+import { NO_MESSAGE } from '../bound-failures.ts';
 import type { Bucket, CountedAttempt, FailureGroup } from '../stats-store.ts';
 import { UNOFFERED_SEEN_MAX, WAITING_SEEN_MAX } from '../stats-store.ts';
 import { timestampOf } from './fragments.sql.ts';
@@ -111,7 +112,10 @@ export const KNOWN_FAILURES = statement('known_failures')`
 /** $1 namespaces, $2 hours, $3 fingerprints, $4 handlers, $5 messages, $6 counts, $7 first, $8 last, $9 runs, $10 their jobs, $11 all jobs. */
 export const ADD_FAILURES = statement('add_failures')`
   INSERT INTO failure_hours AS f (namespace, at, fingerprint, handler, message, count, first_at, last_at, run_id, job_id, job_ids)
-  SELECT namespace, ${timestampOf('at')}, fingerprint, handler, message, count, ${timestampOf('first_at')}, ${timestampOf('last_at')},
+  SELECT namespace, ${timestampOf('at')}, fingerprint, handler,
+    -- Of a job that was removed before its failures were counted, nothing is quoted.
+    CASE WHEN EXISTS (SELECT FROM jobs j WHERE j.job_id = n.job_id) THEN message ELSE '${NO_MESSAGE}' END,
+    count, ${timestampOf('first_at')}, ${timestampOf('last_at')},
     run_id, job_id, job_ids::uuid[]
   FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::uuid[],
       $10::uuid[], $11::text[])
@@ -119,6 +123,17 @@ export const ADD_FAILURES = statement('add_failures')`
   ON CONFLICT (namespace, at, fingerprint) DO UPDATE SET count = f.count + excluded.count,
     first_at = least(f.first_at, excluded.first_at), last_at = greatest(f.last_at, excluded.last_at), run_id = excluded.run_id,
     job_id = excluded.job_id, message = excluded.message, job_ids = excluded.job_ids`;
+
+/** $1 job. The rows count as before. */
+export const FORGET_FAILURES = statement('forget_failures')`
+  UPDATE failure_hours SET message = '${NO_MESSAGE}' WHERE job_id = $1::uuid`;
+
+/** Made by whoever needs it first; nothing is answered to whoever came at the same moment. 244 random bits. */
+export const FINGERPRINT_KEY = statement('fingerprint_key')`
+  WITH made AS (
+    INSERT INTO fingerprint_key (key) SELECT gen_random_uuid()::text || gen_random_uuid()::text
+    WHERE NOT EXISTS (SELECT FROM fingerprint_key) ON CONFLICT DO NOTHING RETURNING key)
+  SELECT key FROM fingerprint_key UNION ALL SELECT key FROM made LIMIT 1`;
 
 export interface FailureHour extends Omit<FailureGroup, 'jobs' | 'handler' | 'sampleJobName'> {
   readonly handler: string;

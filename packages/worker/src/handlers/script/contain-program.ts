@@ -1,7 +1,8 @@
 /**
  * Contains a script in one step, where perl is installed (Debian and its descendants always have it): what the chain of setpriv, unshare,
  * sh, mount, setpriv, prlimit and sh does, without the cost of starting each of them. Any step that fails ends it before the script
- * starts. It gets the variables of the script by a descriptor and has none of them itself, since some change what perl does.
+ * starts. It gets the variables of the script by a descriptor and has none of them itself, since some change what perl does. Descriptors
+ * above that one are closed first: whoever started the server may have left some open, and no script is to read or write them.
  */
 
 const PERL = '/usr/bin/perl';
@@ -13,6 +14,8 @@ const CALLS: Partial<Record<NodeJS.Architecture, readonly number[]>> = {
 /** Of Linux on these: its number for each limit. */
 const LIMIT = { cpu: 0, fsize: 1, data: 2, core: 4, nproc: 6, nofile: 7 } as const;
 const NOT_CONTAINED = 125;
+/** The same number everywhere. Kernels before 5.9 do not know it: there each descriptor is closed by itself. */
+const CLOSE_RANGE = 436;
 
 /**
  * Three processes, as the chain has: one outside that ends with whoever started it, the first of the namespace, and the script. The first
@@ -27,6 +30,12 @@ sub give_up { syswrite STDERR, "the script cannot be contained: $_[0]: $!\n"; ex
 sub call { my $what = shift; my $answer = syscall(shift, @_); give_up($what) if $answer == -1; $answer }
 sub put { my ($path, $text) = @_; my $file; open($file, '>', $path) && defined(syswrite $file, $text) or give_up($path) }
 sub mount_at { my ($what, $at, $type, $flags, $data) = @_; call("mount $at", $mount, $what, $at, $type, $flags, $data) }
+if (syscall(${CLOSE_RANGE}, 5, 0xffffffff, 0) == -1) {
+  opendir(my $open, '/proc/self/fd') or give_up('descriptors');
+  my @open = grep { /^\d+$/ && $_ > 4 } readdir $open;
+  closedir $open;
+  for (@open) { my $file; close $file if open($file, '<&=', $_) || open($file, '>&=', $_) }
+}
 open(my $last, '+<&=', 4) or give_up('descriptor');
 sub take { my ($size, $text) = (shift, '');
   while (length $text < $size) { sysread($last, $text, $size - length $text, length $text) or give_up('variables') } $text }

@@ -1,0 +1,87 @@
+/** What can be done with the ticked rows of a list, or with all that match its filter. */
+import { Button, Text, Tooltip } from '@mantine/core';
+import { useState } from 'react';
+import { type Action, usePermission } from '../../api/session.ts';
+import { randomKey } from '../random-key.ts';
+import classes from './bulk-bar.module.css';
+import { type BulkAction, BulkDialog } from './bulk-dialog.tsx';
+
+interface BulkBarProps<Filter> {
+  readonly noun: 'job' | 'run';
+  readonly ids: readonly string[];
+  /** Undefined: the list is not narrowed, and nothing means everything by accident. */
+  readonly filter: Filter | undefined;
+  readonly actions: readonly BulkAction<Filter>[];
+  readonly namespace: string | undefined;
+  readonly nameOf: (id: string) => Promise<string>;
+  readonly onClear: () => void;
+}
+
+export function BulkBar<Filter>(props: BulkBarProps<Filter>) {
+  const { noun, ids, filter, actions, namespace, nameOf, onClear } = props;
+  const [all, setAll] = useState(false);
+  const [open, setOpen] = useState<{ action: BulkAction<Filter>; key: string }>();
+  const isAll = all && filter !== undefined;
+  return (
+    <section className={classes.bar} aria-label={`Selected ${noun}s`}>
+      <Text size="sm" fw={600}>
+        {isAll ? 'All that match the filter' : `${ids.length} selected`}
+      </Text>
+      {actions.map((action) => (
+        <BulkButton
+          key={action.key}
+          label={action.verb}
+          needs={action.needs}
+          namespace={namespace}
+          onClick={() => setOpen({ action, key: randomKey() })}
+        />
+      ))}
+      {filter !== undefined && (
+        <Button size="compact-xs" variant="subtle" onClick={() => setAll(!isAll)}>
+          {isAll ? `Only the ${ids.length} selected` : 'Select all that match the filter'}
+        </Button>
+      )}
+      <Button size="compact-xs" variant="subtle" onClick={onClear}>
+        Clear selection
+      </Button>
+      {open && (
+        <BulkDialog
+          action={open.action}
+          target={isAll ? { filter } : { ids }}
+          noun={noun}
+          nameOf={nameOf}
+          idempotencyKey={open.key}
+          onClose={(changed) => {
+            setOpen(undefined);
+            if (changed && noun === 'run') onClear();
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+function BulkButton(props: {
+  label: string;
+  needs: Action;
+  namespace: string | undefined;
+  onClick: () => void;
+}) {
+  const { label, needs, namespace, onClick } = props;
+  const { why } = usePermission(needs, { namespace });
+  return (
+    <Tooltip label={why} disabled={why === undefined} events={{ hover: true, focus: true, touch: true }}>
+      <Button
+        size="compact-sm"
+        variant="default"
+        aria-disabled={why !== undefined}
+        data-disabled={why !== undefined || undefined}
+        onClick={() => {
+          if (why === undefined) onClick();
+        }}
+      >
+        {label}
+      </Button>
+    </Tooltip>
+  );
+}

@@ -1,0 +1,10 @@
+/** The options of a choice: what is meant, and what people read. */
+export interface Option {
+  readonly value: string;
+  readonly label: string;
+}
+
+/** From labels by value, in their order. */
+export function optionsOf(labels: Readonly<Record<string, string>>): readonly Option[] {
+  return Object.entries(labels).map(([value, label]) => ({ value, label }));
+}
