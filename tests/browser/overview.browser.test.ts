@@ -47,9 +47,16 @@ describe.skipIf(!hasBrowser())('the overview', () => {
     await page.getByRole('link', { name: /the tape is full/ }).click();
     await page.getByRole('region', { name: 'Why it failed' }).getByText('the tape is full').waitFor();
     await page.goBack();
-    await page.getByRole('link', { name: 'all runs' }).click();
+    await fail('copy disks', 'the disk is full');
+    await page.getByRole('link', { name: /the disk is full/ }).waitFor();
+    const group = page.getByRole('listitem').filter({ hasText: 'the tape is full' });
+    await group.getByRole('link', { name: 'all runs' }).click();
     await page.waitForURL(/\/runs\?.*status=FAILED/);
-    await page.getByRole('link', { name: 'copy tapes' }).waitFor();
+    await page.getByRole('link', { name: 'copy tapes' }).first().waitFor();
+    const row = page.getByRole('table', { name: 'Runs' }).locator('[data-id]');
+    expect(await row.allTextContents()).not.toContainEqual(expect.stringContaining('the disk is full'));
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await row.filter({ hasText: 'the disk is full' }).first().waitFor();
   });
 
   test('shows a failure that follows a quiet time as soon as the stream tells of it', async () => {

@@ -39,7 +39,8 @@ async function leave(): Promise<void> {
 /** As a version that did not know the last migrations has left it: the first of them needs a lock that a backup holds up. */
 async function undoLast(): Promise<void> {
   await migrate(postgres.url);
-  expect((await readMigrations()).at(-1)?.name).toBe('0046_remember_lost_workers.sql');
+  expect((await readMigrations()).at(-1)?.name).toBe('0047_know_origins_of_runs.sql');
+  await postgres.query('ALTER TABLE run_requests DROP COLUMN origin_run_id, DROP COLUMN requested_by');
   await postgres.query('DROP TABLE lost_workers');
   await postgres.query('ALTER TABLE jobs DROP COLUMN skips');
   await postgres.query('DROP TABLE user_views, user_preferences');

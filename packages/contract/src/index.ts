@@ -14,6 +14,7 @@ export * from './rest/live.ts';
 export * from './rest/own-settings.ts';
 export * from './rest/previews.ts';
 export * from './rest/problem.ts';
+export * from './rest/run-details.ts';
 export * from './rest/run-logs.ts';
 export * from './rest/run-state.ts';
 export * from './rest/run-story.ts';

@@ -93,6 +93,8 @@ const runs = createRoute({
       since: text,
       until: text,
       error: text,
+      failure: text,
+      attempts: choice(['all']),
     },
   }),
   component: lazyRouteComponent(() => import('./screens/runs/runs-screen.tsx'), 'RunsScreen'),

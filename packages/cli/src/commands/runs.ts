@@ -29,7 +29,8 @@ const RUN_ID = {
 
 export const runCommands: readonly CommandSpec[] = [
   command('runs list', 'List runs, newest first', {
-    details: 'Of all jobs, or of one. What waits is listed of one job, or with --status queued.',
+    details:
+      'Of all jobs, or of one; each run once, by its last attempt. What waits is listed of one job, or with --status queued.',
     arguments: [{ name: '[job]', description: 'Key, name or id of the job [all jobs]', names: 'job' }],
     options: {
       status: texts(
@@ -47,6 +48,7 @@ export const runCommands: readonly CommandSpec[] = [
       label: labelFilter('--label <name=value>', 'Of jobs with this label; may be repeated'),
       worker_id: text('--worker <id>', 'Handed to this worker'),
       error: text('--error <part>', 'Whose error contains this'),
+      each: toggle('--attempts', 'Each attempt, also those that were tried again'),
       limit: withDefault(LIMIT, '20'),
     },
     examples: [
@@ -54,9 +56,12 @@ export const runCommands: readonly CommandSpec[] = [
       'carillon runs list 01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f',
       'carillon runs list --worker 5b1f6d3c-9a53-4c0e-8a3f-0c1d2e3f4a5b --status running',
     ],
-    async run({ args: [job], options: { limit, ...filter }, cli }) {
+    async run({ args: [job], options: { limit, each, ...filter }, cli }) {
       const client = await cli.client();
-      const list = client.runs.list({ ...filter, job_id: job, limit: pageSize(limit) });
+      const list = client.runs.list({
+        ...{ ...filter, job_id: job, limit: pageSize(limit) },
+        attempts: each ? 'all' : 'last',
+      });
       const runs = await readLimited(list, limit, cli.out);
       const statuses = filter.status?.flatMap((list) => spelled(list).split(',')) ?? [];
       if (statuses.includes('failed') && !statuses.includes('timed_out'))
@@ -141,7 +146,7 @@ function acrossColumns(out: Output, runs: readonly ListedRun[]): Column<ListedRu
     { header: 'STATUS', value: (run) => run.status, fixed: true, paint: (word) => out.state(word) },
     { header: 'JOB', value: (run) => run.job_name ?? `removed ${run.job_id}` },
     { header: 'NAMESPACE', value: (run) => run.namespace },
-    { header: 'ERROR', value: (run) => run.error_message ?? run.reason },
+    { header: 'ERROR', value: errorText },
     { header: 'ENDED', value: (run) => out.shortTime(run.ended_at), fixed: true },
     { header: 'ID', value: (run) => run.run_id, fixed: true },
     { header: 'TRY', value: (run) => tryText(run, isRepeated), fixed: true, right: true },
@@ -158,9 +163,15 @@ function runColumns(out: Output, runs: readonly ShortRun[]): Column<ShortRun>[] 
     { header: 'TRY', value: (run) => tryText(run, isRepeated), fixed: true, right: true, rank: 5 },
     { header: 'SCHEDULED', value: (run) => out.shortTime(run.scheduled_at), fixed: true, rank: 6 },
     { header: 'TOOK', value: tookText, right: true, rank: 7 },
-    { header: 'ERROR', value: (run) => run.error_message ?? run.reason, rank: 3 },
+    { header: 'ERROR', value: errorText, rank: 3 },
     { header: 'STARTED', value: (run) => out.shortTime(run.started_at), fixed: true, rank: 8 },
   ];
+}
+
+/** What failed and is tried again is not given up. */
+function errorText(run: ShortRun & Partial<ListedRun>): string | null {
+  const text = run.error_message ?? run.reason;
+  return run.tried_again ? `${text ?? ''} (tried again)`.trim() : text;
 }
 
 type Attempt = Pick<ShortRun, 'run_id' | 'attempt_number' | 'epoch'>;

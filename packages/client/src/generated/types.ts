@@ -224,9 +224,9 @@ export interface Job {
   }[];
   readonly created_at: string;
   readonly updated_at: string;
-  /** Runs that are due and wait, counted up to 1000. Not in lists. */
+  /** Runs that are due and wait, counted up to 1000. In lists only with include=last_run, and up to 100. */
   readonly waiting_runs?: number | undefined;
-  /** What the first of them waits for; null when none waits. Not in lists. */
+  /** What the first of them waits for; null when none waits. In lists only with include=last_run. */
   readonly waiting_reason?: string | null | undefined;
   /** Its latest attempt, where it was asked for by include=last_run; null when it never had one. */
   readonly last_run?: Run | null | undefined;
@@ -452,9 +452,9 @@ export interface JobChanged {
   }[] | undefined;
   readonly created_at?: string | undefined;
   readonly updated_at?: string | undefined;
-  /** Runs that are due and wait, counted up to 1000. Not in lists. */
+  /** Runs that are due and wait, counted up to 1000. In lists only with include=last_run, and up to 100. */
   readonly waiting_runs?: number | undefined;
-  /** What the first of them waits for; null when none waits. Not in lists. */
+  /** What the first of them waits for; null when none waits. In lists only with include=last_run. */
   readonly waiting_reason?: string | null | undefined;
   /** Its latest attempt, where it was asked for by include=last_run; null when it never had one. */
   readonly last_run?: Run | null | undefined;
@@ -540,9 +540,9 @@ export interface JobApplied {
   }[];
   readonly created_at: string;
   readonly updated_at: string;
-  /** Runs that are due and wait, counted up to 1000. Not in lists. */
+  /** Runs that are due and wait, counted up to 1000. In lists only with include=last_run, and up to 100. */
   readonly waiting_runs?: number | undefined;
-  /** What the first of them waits for; null when none waits. Not in lists. */
+  /** What the first of them waits for; null when none waits. In lists only with include=last_run. */
   readonly waiting_reason?: string | null | undefined;
   /** Its latest attempt, where it was asked for by include=last_run; null when it never had one. */
   readonly last_run?: Run | null | undefined;
@@ -658,6 +658,8 @@ export interface BulkRunsRequest {
     readonly worker_id?: string | undefined;
     /** Part of the error message, in any case. Needs payloads.read. */
     readonly error?: string | undefined;
+    /** Failures that are alike: the fingerprint of a group of GET /api/failures. Other than "other". */
+    readonly failure?: string | undefined;
     /** Handed out since then, and those that ended otherwise than well since then. An instant, or how long ago: 15m, 1h, 1d. */
     readonly since?: string | undefined;
     /** Handed out before then. An instant, or how long ago. */
@@ -887,9 +889,9 @@ export interface ListedJob {
   }[];
   readonly created_at: string;
   readonly updated_at: string;
-  /** Runs that are due and wait, counted up to 1000. Not in lists. */
+  /** Runs that are due and wait, counted up to 1000. In lists only with include=last_run, and up to 100. */
   readonly waiting_runs?: number | undefined;
-  /** What the first of them waits for; null when none waits. Not in lists. */
+  /** What the first of them waits for; null when none waits. In lists only with include=last_run. */
   readonly waiting_reason?: string | null | undefined;
   /** Its latest attempt, where it was asked for by include=last_run; null when it never had one. */
   readonly last_run?: Run | null | undefined;
@@ -953,6 +955,8 @@ export interface ListedRun extends ShortRun {
   readonly namespace: string | null;
   readonly user_id: string | null;
   readonly handler: string | null;
+  /** Another attempt of the run has followed this one, or waits: it is not the last word. */
+  readonly tried_again: boolean;
 }
 
 export interface RunFilter {
@@ -970,10 +974,14 @@ export interface RunFilter {
   readonly worker_id?: string | undefined;
   /** Part of the error message, in any case. Needs payloads.read. */
   readonly error?: string | undefined;
+  /** Failures that are alike: the fingerprint of a group of GET /api/failures. Other than "other". */
+  readonly failure?: string | undefined;
   /** An instant, or how long ago, such as `1h`. */
   readonly since?: Date | string | undefined;
   /** An instant, or how long ago. */
   readonly until?: Date | string | undefined;
+  /** all: an entry for each attempt, as when left out. last: one for each run, its latest attempt; filters are about that one. */
+  readonly attempts?: 'all' | 'last' | undefined;
   /** result: with what handlers answered, which is left out otherwise. */
   readonly include?: string | readonly string[] | undefined;
   /** Where the list continues: take it from the Link header, or from "next" of the answer before. */
@@ -988,6 +996,20 @@ export interface RunWithAttempts extends Run {
   readonly checkpoint: Checkpoint | null;
   /** What it was asked for with, merged over the payload of its job. */
   readonly input: Readonly<Record<string, unknown>> | null;
+  /** It was given up; null when it was not. */
+  readonly dead_letter: DeadLetter | null;
+  /** The ended run that was redriven or run again as this one; null for others. */
+  readonly origin_run_id: string | null;
+  /** Who redrove that run, or ran it again; null where it is not known. */
+  readonly requested_by: string | null;
+  /** The runs that it was redriven or run again as, the latest first; at most ten. */
+  readonly repeated_as: readonly {
+    readonly run_id: string;
+    readonly requested_by: string | null;
+    readonly requested_at: string;
+  }[];
+  /** Who asked for its end; null where it is not known. */
+  readonly cancelled_by: string | null;
 }
 
 export interface Progress {
@@ -1193,8 +1215,10 @@ export interface StatsNow {
   readonly workers: number | null;
   /** Since when the run that waits for longest could have started. null: none waits. */
   readonly oldest_waiting_at: string | null;
-  /** Runs that could start and wait for a slot of a worker; counting ends at 1,000. */
+  /** Runs that could start and wait for a worker, also where none offers their handler; counting ends at 1,000. */
   readonly waiting_at_least: number;
+  /** Handlers of runs that wait which no living worker offers; at most ten. */
+  readonly unoffered_handlers: readonly string[];
   /** Of the last five minutes. null: nothing started. */
   readonly start_delay_ms: {
     readonly p50: number;
@@ -1203,6 +1227,8 @@ export interface StatsNow {
   } | null;
   /** Attempts that failed or took too long. */
   readonly failed_last_hour: number;
+  /** Runs that were given up and that nobody has handled; counting ends at 100. null: you may not read them. */
+  readonly open_dead_letters: number | null;
 }
 
 export interface FailureFilter {

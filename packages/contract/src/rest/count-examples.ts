@@ -28,7 +28,7 @@ export function countExamples({ jobId, runId }: { jobId: string; runId: string }
       ...{ running: 211, slots: 256, workers: 1 },
       ...{ oldest_waiting_at: '2030-01-02T07:59:59.200Z', waiting_at_least: 37 },
       start_delay_ms: { p50: 3, p95: 12, p99: 41 },
-      failed_last_hour: 12,
+      ...{ failed_last_hour: 12, open_dead_letters: 2, unoffered_handlers: [] },
     },
     failure: {
       fingerprint: '5f1d9c0e7a3b8264',

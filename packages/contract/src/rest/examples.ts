@@ -72,7 +72,10 @@ const run: RunView = {
 };
 const { payload: _payload, ...listedJob } = job;
 const { result: _result, result_size: _size, result_url: _url, ...shortRun } = run;
-const listedRun = { ...shortRun, job_name: job.name, namespace: 'default', user_id: 'u003', handler: 'http' };
+const listedRun = {
+  ...{ ...shortRun, job_name: job.name, namespace: 'default', user_id: 'u003', handler: 'http' },
+  tried_again: false,
+};
 
 const deadLetter: DeadLetterView = {
   run_id: RUN_ID,

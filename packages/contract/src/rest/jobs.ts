@@ -66,12 +66,16 @@ export const jobAnswer = z
     waiting_runs: z
       .int()
       .optional()
-      .describe(`Runs that are due and wait, counted up to ${WAITING_RUNS_MAX}. Not in lists.`),
+      .describe(
+        `Runs that are due and wait, counted up to ${WAITING_RUNS_MAX}. In lists only with include=last_run, and up to 100.`,
+      ),
     waiting_reason: z
       .string()
       .nullable()
       .optional()
-      .describe('What the first of them waits for; null when none waits. Not in lists.'),
+      .describe(
+        'What the first of them waits for; null when none waits. In lists only with include=last_run.',
+      ),
     last_run: runAnswer
       .nullable()
       .optional()

@@ -21,13 +21,14 @@ import { z } from 'zod';
 import { answerOf, deprecated, instant, instantText, jsonValue } from './answer.ts';
 import { filterShape, toSelection } from './filter-schemas.ts';
 import { logUrlOf, resultUrlOf } from './run-logs.ts';
-import { checkpointFactsAnswer, progressAnswer, progressView } from './run-state.ts';
+import { progressAnswer, progressView } from './run-state.ts';
 import type { Shape } from './shape.ts';
 import {
   continuing,
   cursor,
   including,
   LIMIT_DEFAULT,
+  oneOf,
   paging,
   readCursor,
   readId,
@@ -77,6 +78,16 @@ function includesResult(read: { readonly include?: readonly 'result'[] | undefin
 
 const allRunsFields = z.strictObject({
   ...filterShape(RUN_FILTERS),
+  attempts: oneOf(
+    new Map([
+      ['all', 'all'],
+      ['last', 'last'],
+    ] as const),
+  )
+    .optional()
+    .describe(
+      'all: an entry for each attempt, as when left out. last: one for each run, its latest attempt; filters are about that one.',
+    ),
   include,
   cursor,
   limit: paging.limit,
@@ -87,7 +98,8 @@ export const ALL_RUNS_QUERY = { schema: allRunsFields } satisfies Shape;
 
 export function toAllRunsQuery(read: z.output<typeof allRunsFields>) {
   const { selection, before } = toRunSelection(read);
-  return { ...selection, before, limit: read.limit, results: includesResult(read) };
+  const lastAttempts = read.attempts === 'last';
+  return { ...selection, before, limit: read.limit, results: includesResult(read), lastAttempts };
 }
 
 /** The filters of a list across jobs, and where it continues. */
@@ -255,6 +267,9 @@ export const listedRunAnswer = shortRunAnswer
     namespace: z.string().nullable(),
     user_id: z.string().nullable(),
     handler: z.string().nullable(),
+    tried_again: z
+      .boolean()
+      .describe('Another attempt of the run has followed this one, or waits: it is not the last word.'),
   })
   .meta({ id: 'ListedRun' });
 
@@ -266,7 +281,11 @@ export function shortRunView(run: RunFacts, { results }: { readonly results: boo
 type JobOfRun = Pick<Job, 'name' | 'namespace' | 'userId' | 'handler'>;
 
 export function listedRunView(
-  { run, job }: { readonly run: RunFacts; readonly job: JobOfRun | undefined },
+  {
+    run,
+    job,
+    triedAgain,
+  }: { readonly run: RunFacts; readonly job: JobOfRun | undefined; readonly triedAgain: boolean },
   options: { readonly results: boolean },
 ) {
   return {
@@ -275,23 +294,11 @@ export function listedRunView(
     namespace: job?.namespace ?? null,
     user_id: job?.userId ?? null,
     handler: job?.handler ?? null,
+    tried_again: triedAgain,
   };
 }
 
 export type RunView = z.output<typeof runAnswer>;
-
-export const runDetailsAnswer = runAnswer
-  .extend({
-    attempts: z.array(runAnswer),
-    checkpoint: checkpointFactsAnswer
-      .nullable()
-      .describe('What its next attempt goes on from; null when there is none.'),
-    input: z
-      .record(z.string(), z.unknown())
-      .nullable()
-      .describe('What it was asked for with, merged over the payload of its job.'),
-  })
-  .meta({ id: 'RunDetails' });
 
 /** What may be said when a run is asked for. */
 export const RUN_BODY = {

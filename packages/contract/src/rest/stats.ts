@@ -139,8 +139,10 @@ interface NowFacts {
   readonly workers: number | undefined;
   readonly oldestWaitingAtMs: number | undefined;
   readonly waitingAtLeast: number;
+  readonly unofferedHandlers: readonly string[];
   readonly startDelayMs: QuantileFacts | undefined;
   readonly failedLastHour: number;
+  readonly openDeadLetters: number | undefined;
 }
 
 export const { answer: statsNowAnswer, view: statsNowView } = answerOf<NowFacts>('StatsNow')({
@@ -167,14 +169,31 @@ export const { answer: statsNowAnswer, view: statsNowView } = answerOf<NowFacts>
     (now) => instantText(now.oldestWaitingAtMs),
   ],
   waiting_at_least: [
-    z.int().describe('Runs that could start and wait for a slot of a worker; counting ends at 1,000.'),
+    z
+      .int()
+      .describe(
+        'Runs that could start and wait for a worker, also where none offers their handler; counting ends at 1,000.',
+      ),
     (now) => now.waitingAtLeast,
+  ],
+  unoffered_handlers: [
+    z.array(z.string()).describe('Handlers of runs that wait which no living worker offers; at most ten.'),
+    (now) => [...now.unofferedHandlers],
   ],
   start_delay_ms: [
     quantiles.describe('Of the last five minutes. null: nothing started.'),
     (now) => quantilesView(now.startDelayMs),
   ],
   failed_last_hour: [z.int().describe('Attempts that failed or took too long.'), (now) => now.failedLastHour],
+  open_dead_letters: [
+    z
+      .int()
+      .nullable()
+      .describe(
+        'Runs that were given up and that nobody has handled; counting ends at 100. null: you may not read them.',
+      ),
+    (now) => now.openDeadLetters ?? null,
+  ],
 });
 
 interface FailureFacts {

@@ -35,7 +35,8 @@ export function createRefresher(queries: Pick<QueryClient, 'invalidateQueries'>)
       predicate: ({ queryKey: [first, second] }) =>
         (first === 'jobs' || first === 'runs') && second !== 'list' && (refetch || ids.has(second)),
     });
-    if (refetch || changed.jobs.length > 0) wanted.add('jobs');
+    // A job that is made, edited or run by hand may have a run that waits.
+    if (refetch || changed.jobs.length > 0) for (const about of ['jobs', 'runs']) wanted.add(about);
     if (refetch || changed.runs.length > 0)
       for (const about of ['runs', 'stats', 'failures']) wanted.add(about);
     if (refetch || changed.workers) wanted.add('workers');

@@ -12,6 +12,7 @@ import { useShortcuts } from '../ui/shortcuts.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { KeysDialog } from './keys-dialog.tsx';
 import { NamespacePicker } from './namespace-picker.tsx';
+import { OpenLettersCount } from './open-letters-count.tsx';
 import { Palette } from './palette.tsx';
 import classes from './shell.module.css';
 import { StatusBar } from './status-bar.tsx';
@@ -95,6 +96,7 @@ export function Shell() {
             <NavLink
               key={screen.label}
               label={screen.label}
+              rightSection={screen.to === '/dead' ? <OpenLettersCount /> : undefined}
               active={screen.to === '/' ? path === '/' : path.startsWith(`/${screen.to.split('/')[1]}`)}
               component={Link}
               {...({

@@ -10,19 +10,26 @@ import { setPreferences, usePreferences, useZone } from '../ui/preferences.tsx';
 import { useShortcuts } from '../ui/shortcuts.ts';
 import { clockTime, count, duration } from '../ui/time.ts';
 import classes from './status-bar.module.css';
+import { waitingWords } from './waiting-words.ts';
 
 const REFRESH_MS = 5_000;
 /** What the product promises: a start at most 2 s after its instant. */
 const LATE_MS = 2_000;
 
-export function StatusBar() {
+/** How the system does now, the same for everything that shows it. */
+export function useNowStats(): StatsNow | undefined {
   const { ns } = useSearch({ strict: false });
-  const now = useNow();
   const { data } = useQuery({
     queryKey: ['stats', 'now', ns],
     queryFn: ({ signal }) => carillon.stats.now(ns === undefined ? {} : { namespace: ns }, { signal }),
     refetchInterval: REFRESH_MS,
   });
+  return data;
+}
+
+export function StatusBar() {
+  const now = useNow();
+  const data = useNowStats();
   return (
     <>
       {data && <Figures now={now} {...data} />}
@@ -36,6 +43,7 @@ function Figures({
   start_delay_ms: delay,
   oldest_waiting_at: oldest,
   waiting_at_least: waiting,
+  unoffered_handlers: unoffered,
   running,
   slots,
 }: StatsNow & { now: number }) {
@@ -49,7 +57,7 @@ function Figures({
         bad={delay !== null && delay.p99 > LATE_MS}
       />
       <Figure
-        title={`${count(waiting)}${waiting >= 1_000 ? ' or more' : ''} runs could start and wait for a slot`}
+        title={waitingWords({ waiting, unoffered, running, slots })}
         name="oldest waiting"
         value={waited === undefined ? 'none' : duration(waited)}
         bad={waited !== undefined && waited > LATE_MS}

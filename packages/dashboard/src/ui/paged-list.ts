@@ -2,7 +2,7 @@
  * The pages of a list of any length: at most PAGES_MAX are kept, and those that were let go are read again when somebody scrolls back to
  * them. While somebody reads far down, only the pages that are seen are read again; where they stand nothing moves.
  */
-import type { List, ListPage } from '@carillon/client';
+import type { ListPage } from '@carillon/client';
 import { hashKey, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 
@@ -26,9 +26,15 @@ interface Pages<T> {
 
 const HEAD: PageStart = { cursor: undefined, start: 0, before: undefined };
 
+/** A list of the client, or one that is put together from several. */
+export interface PagedSource<T> {
+  readonly page: () => Promise<ListPage<T>>;
+  readonly from: (cursor: string) => Pick<PagedSource<T>, 'page'>;
+}
+
 interface PagedListOptions<T> {
   readonly queryKey: readonly unknown[];
-  readonly list: () => List<T>;
+  readonly list: () => PagedSource<T>;
   readonly refetchMs: number | undefined;
   /** The rows that are seen lie below the first page. */
   readonly isDeep: boolean;

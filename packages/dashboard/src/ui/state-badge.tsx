@@ -2,7 +2,16 @@
 import type { JobStatus, RunStatus } from '@carillon/client';
 import classes from './state-badge.module.css';
 
-export type State = RunStatus | JobStatus | 'RETRYING' | 'LATE' | 'ALIVE' | 'DEAD' | 'DRAINING' | 'IDLE';
+export type State =
+  | RunStatus
+  | JobStatus
+  | 'RETRYING'
+  | 'WAITING'
+  | 'LATE'
+  | 'ALIVE'
+  | 'DEAD'
+  | 'DRAINING'
+  | 'IDLE';
 
 type Shape =
   | 'ring'
@@ -34,6 +43,7 @@ const LOOKS: Record<State, readonly [Shape, Tone, string]> = {
   PAUSED: ['bars', 'orange', 'paused'],
   COMPLETED: ['tick', 'green', 'completed'],
   RETRYING: ['arrow', 'orange', 'retrying'],
+  WAITING: ['ring', 'orange', 'waiting'],
   LATE: ['clock', 'orange', 'late'],
   ALIVE: ['dot', 'green', 'alive'],
   DEAD: ['cross', 'red', 'lost'],
@@ -68,12 +78,23 @@ export function StateIcon({ state, size = 14 }: { state: State; size?: number })
   );
 }
 
-export function StateBadge({ state, title }: { state: State; title?: string | undefined }) {
-  const tone = LOOKS[state]?.[1] ?? 'grey';
+export function StateBadge({
+  state,
+  title,
+  triedAgain = false,
+}: {
+  state: State;
+  title?: string | undefined;
+  /** Another attempt follows: it does not look like one that was given up. */
+  triedAgain?: boolean | undefined;
+}) {
+  const look = triedAgain ? 'RETRYING' : state;
+  const tone = LOOKS[look]?.[1] ?? 'grey';
   return (
     <span className={`${classes.badge} ${classes[tone]}`} title={title} data-state={state}>
-      <StateIcon state={state} />
+      <StateIcon state={look} />
       {stateWord(state)}
+      {triedAgain ? ', tried again' : ''}
     </span>
   );
 }

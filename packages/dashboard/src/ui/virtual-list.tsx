@@ -2,14 +2,13 @@
  * A list of any length: pages are read as it is scrolled, only visible rows are drawn, and at most 2,000 rows are kept. New entries
  * do not move what is shown. Keys: j and k move, Enter opens, x selects.
  */
-import type { List } from '@carillon/client';
 import { Box, Button, Checkbox, Group, Text, VisuallyHidden } from '@mantine/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { Waiting } from './card.tsx';
 import { useHeldItems } from './held-items.ts';
 import { useListPlace } from './list-place.ts';
-import { useInvalidation, usePagedList } from './paged-list.ts';
+import { type PagedSource, useInvalidation, usePagedList } from './paged-list.ts';
 import { Problem } from './problem.tsx';
 import { useShortcuts } from './shortcuts.ts';
 import classes from './virtual-list.module.css';
@@ -29,7 +28,7 @@ interface VirtualListProps<T> {
   /** Names the list for people who cannot see it. */
   readonly label: string;
   readonly queryKey: readonly unknown[];
-  readonly list: () => List<T>;
+  readonly list: () => PagedSource<T>;
   readonly columns: readonly Column<T>[];
   readonly idOf: (item: T) => string;
   readonly onOpen?: ((item: T) => void) | undefined;

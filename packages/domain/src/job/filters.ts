@@ -115,6 +115,11 @@ export const RUN_FILTERS = {
   labels,
   workerId: filter('text', 'worker_id', 'Handed to this worker.'),
   error: filter('text', 'error', 'Part of the error message, in any case. Needs payloads.read.'),
+  failure: filter(
+    'text',
+    'failure',
+    'Failures that are alike: the fingerprint of a group of GET /api/failures. Other than "other".',
+  ),
   since: filter(
     'moment',
     'since',

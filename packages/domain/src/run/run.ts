@@ -262,3 +262,11 @@ export interface DeadLetter {
   /** The later run of the same one-off that succeeded. */
   readonly resolvedBy: RunId | undefined;
 }
+
+/** A run that a person asked for because another one had ended: it was redriven, or run again. */
+export interface RunRepeat {
+  readonly runId: RunId;
+  /** The name of who asked; undefined: not known. */
+  readonly requestedBy: string | undefined;
+  readonly requestedAtMs: number;
+}

@@ -169,7 +169,7 @@ describe('counts over time', () => {
       as_of: '2030-01-01T12:00:01.000Z',
       ...{ running: 0, slots: 1, workers: 1, oldest_waiting_at: NOW, waiting_at_least: 1 },
       start_delay_ms: { p50: 0, p95: 0, p99: 0 },
-      failed_last_hour: 0,
+      ...{ failed_last_hour: 0, open_dead_letters: 0, unoffered_handlers: expect.any(Array) },
     });
     await gateway.post('/api/jobs', { name: 'waits', handler: 'http', payload: { url: 'http://a.test/' } });
     expect(await get('/stats/now')).toEqual(now);

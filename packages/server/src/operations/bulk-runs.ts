@@ -19,7 +19,7 @@ import {
 } from '@carillon/domain';
 import type { LatestAttempt, ListedRun } from '../storage/run-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
-import { cancelFound, maySearchErrors, momentMs, rerunFound } from './runs.ts';
+import { cancelFound, failureKeyOf, maySearchErrors, momentMs, rerunFound } from './runs.ts';
 import { type BulkLanes, type Charge, mapInParallel } from './support/in-parallel.ts';
 import { jobNotFound, requireVisibleRun } from './support/visibility.ts';
 
@@ -158,6 +158,7 @@ async function select(
   const allowed = query.error === undefined ? permission : maySearchErrors(caller, selection, job);
   const { runs, stoppedAt } = await storage.runs.list({
     ...query,
+    failureKey: await failureKeyOf(ports, query),
     statuses: query.statuses?.length ? query.statuses : defaultStatuses(action, selection),
     ...{ visible: visibleTo(caller, allowed), before, limit: BULK_RUNS_MAX + 1, nowMs },
     ...{ sinceMs: momentMs(since, nowMs), untilMs: momentMs(until, nowMs) },

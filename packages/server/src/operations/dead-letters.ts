@@ -1,6 +1,7 @@
 /** Dead letters: runs that failed for good, kept until somebody reads or redrives them. */
 import {
   type Action,
+  actorOf,
   BULK_LETTERS_MAX,
   type Caller,
   type JobId,
@@ -90,7 +91,8 @@ export function deadLetterOperations(ports: OperationPorts, lanes: BulkLanes) {
       await ports.handlers.checkPayload({ handler, payload: request.payload });
     }
     const audit = auditEntry(caller, change, nowMs);
-    if (!(await runs.redrive(deadRunId, { runId, nowMs, request, audit }))) {
+    const repeat = { ...request, originRunId: deadRunId, requestedBy: actorOf(caller).name };
+    if (!(await runs.redrive(deadRunId, { runId, nowMs, request: repeat, audit }))) {
       const current = await runs.deadLetter(deadRunId);
       if (current?.redrivenAs) return redriven(current.redrivenAs);
       throw await jobGone(ports, jobId);

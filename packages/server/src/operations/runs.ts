@@ -2,19 +2,23 @@
 import { createHash } from 'node:crypto';
 import {
   type Action,
+  actorOf,
   type Caller,
   type CheckpointFacts,
   callerKey,
+  type DeadLetter,
   EVERYWHERE,
   inputShownTo,
   isFinal,
   type Job,
   type JobId,
   type JsonObject,
+  letterShownTo,
   type Moment,
   may,
   Refusal,
   type RunId,
+  type RunRepeat,
   type RunSelection,
   readRunInput,
   readRunReason,
@@ -29,7 +33,13 @@ import { auditEntry, jobSubject } from '../audit/audit-log.ts';
 import { requireSecrets } from '../secrets/secrets.ts';
 import type { NewRun, RunRequest } from '../storage/due.ts';
 import type { StoredCheckpoint } from '../storage/run-state-store.ts';
-import type { ListedRun, RunPage, RunQuery, RunView } from '../storage/run-store.ts';
+import {
+  type ListedRun,
+  MAY_FOLLOW,
+  type RunPage,
+  type RunQuery,
+  type RunView,
+} from '../storage/run-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { announceChange } from './support/announce.ts';
 import { type Part, readWithinBytes } from './support/read-within-bytes.ts';
@@ -43,6 +53,15 @@ export interface RunDetails {
   readonly input: JsonObject | undefined;
   /** What its next attempt goes on from. */
   readonly checkpoint: CheckpointFacts | undefined;
+  /** Undefined: it was not given up. */
+  readonly letter: DeadLetter | undefined;
+  /** The ended run that was redriven or run again as this one, and the name of who asked for that. */
+  readonly originRunId: RunId | undefined;
+  readonly requestedBy: string | undefined;
+  /** What it was redriven or run again as, the latest first. */
+  readonly repeats: readonly RunRepeat[];
+  /** The name of who asked for its end. */
+  readonly cancelledBy: string | undefined;
 }
 
 export interface CancelledRun {
@@ -70,7 +89,9 @@ export interface RunNowOptions {
   readonly reason?: string | null | undefined;
 }
 
-export interface ListRunsQuery extends RunSelection, Pick<RunQuery, 'before' | 'results' | 'limit'> {}
+export interface ListRunsQuery
+  extends RunSelection,
+    Pick<RunQuery, 'before' | 'results' | 'lastAttempts' | 'limit'> {}
 
 export interface ListedRuns {
   readonly runs: readonly ListedRun[];
@@ -78,6 +99,9 @@ export interface ListedRuns {
   readonly next: ListedRun['cursor'] | undefined;
 }
 
+const REPEATS_MAX = 10;
+/** Entries of the audit log that are looked at. */
+const ENTRIES_MAX = 100;
 /** A line of a log quotes the beginning of a result. */
 const LOGGED_RESULT_CHARS_MAX = 1_000;
 
@@ -93,10 +117,19 @@ export function runOperations(ports: OperationPorts) {
     async getRun(caller: Caller, runId: RunId): Promise<RunDetails> {
       const { attempts, job } = await visibleRun(ports, { caller, runId, action: 'runs.read' });
       const shown = runsShownTo(caller, job, attempts);
-      const isRequested = shown[0]!.trigger !== 'schedule';
-      const input = isRequested ? await inputOf(ports, runId) : undefined;
-      const checkpoint = await checkpointOf(ports, shown[0]!);
-      return { latest: shown[0]!, attempts: shown, input: inputShownTo(caller, job, input), checkpoint };
+      const latest = shown[0]!;
+      const request = latest.trigger === 'schedule' ? undefined : await storage.runs.request(runId);
+      const input = request?.input === undefined ? undefined : (JSON.parse(request.input) as JsonObject);
+      const checkpoint = await checkpointOf(ports, latest);
+      const isEnded = isFinal(latest.status);
+      const letter = MAY_FOLLOW.includes(latest.status) ? await storage.runs.deadLetter(runId) : undefined;
+      return {
+        ...{ latest, attempts: shown, input: inputShownTo(caller, job, input), checkpoint },
+        letter: letter && letterShownTo(caller, letter),
+        ...{ originRunId: request?.originRunId, requestedBy: request?.requestedBy },
+        repeats: isEnded ? await storage.runs.repeatsOf(runId, REPEATS_MAX) : [],
+        cancelledBy: await cancelledBy(ports, latest),
+      };
     },
 
     /** With its value, which may hold as much as a payload. */
@@ -123,6 +156,7 @@ export function runOperations(ports: OperationPorts) {
       );
       const select = {
         ...query,
+        failureKey: await failureKeyOf(ports, query),
         visible,
         nowMs,
         sinceMs: momentMs(since, nowMs),
@@ -202,6 +236,31 @@ export function runOperations(ports: OperationPorts) {
       return await addRun(ports, { caller, action, job, nominalAtMs, request: options, asked: options });
     },
   };
+}
+
+/** What fingerprints are shown under, where runs are narrowed by one. */
+export async function failureKeyOf(
+  { storage }: Pick<OperationPorts, 'storage'>,
+  { failure }: Pick<RunSelection, 'failure'>,
+): Promise<string | undefined> {
+  return failure === undefined ? undefined : storage.stats.fingerprintKey();
+}
+
+/** By itself, or with its job. Undefined: it was not cancelled, or the audit log does not know it any more. */
+async function cancelledBy(
+  { audit }: Pick<OperationPorts, 'audit'>,
+  { runId, jobId, status }: RunView,
+): Promise<string | undefined> {
+  if (status !== 'CANCELLED' && status !== 'CANCELLING') return undefined;
+  for (const [subjectId, actions] of [
+    [runId, ['runs.cancel']],
+    [jobId, ['jobs.cancel', 'jobs.delete']],
+  ] as const) {
+    const entries = await audit.ofSubject({ subjectId, limit: ENTRIES_MAX });
+    const entry = entries.find(({ action }) => (actions as readonly string[]).includes(action));
+    if (entry) return entry.actor.name;
+  }
+  return undefined;
 }
 
 /** A run that the caller may cancel. */
@@ -303,7 +362,8 @@ async function addRun(ports: OperationPorts, request: AddedRun): Promise<Request
     key === undefined
       ? (ports.random.id() as RunId)
       : derivedRunId({ purpose: action, subject, caller, key });
-  const kept = runRequest(job, wanted, asked);
+  const said = runRequest(job, wanted, asked);
+  const kept = rerunOf ? { ...said, originRunId: rerunOf, requestedBy: actorOf(caller).name } : said;
   if (kept?.payload !== undefined) {
     const { namespace, handler } = job;
     // An input decides what becomes of the secrets that the payload of the job names, too.

@@ -55,8 +55,11 @@ export interface StatsNow {
   readonly workers: number | undefined;
   readonly oldestWaitingAtMs: number | undefined;
   readonly waitingAtLeast: number;
+  readonly unofferedHandlers: readonly string[];
   readonly startDelayMs: Quantiles | undefined;
   readonly failedLastHour: number;
+  /** Runs that were given up and wait for somebody. Undefined for callers who may not read them. */
+  readonly openDeadLetters: number | undefined;
 }
 
 export interface FailuresQuery extends Pick<StatsQuery, 'from' | 'to' | 'namespace' | 'jobId'> {
@@ -79,6 +82,9 @@ const DELAY_SPAN_MS = 5 * MINUTE_MS;
 /** Answers are shared for so long. */
 const SHARED_MS = 1_000;
 const SHARED_MAX = 1_000;
+/** Letters are few and seldom, but a list of many that were handled is long: it is read more rarely. */
+const LETTERS_SHARED_MS = 2_000;
+const LETTERS_MAX = 100;
 
 export function statsOperations(ports: OperationPorts) {
   const { storage, clock, accounts, counter } = ports;
@@ -90,6 +96,16 @@ export function statsOperations(ports: OperationPorts) {
   /** Whoever asks within the same second shares one answer of the storage. */
   const shared = async <T extends object>(key: string, read: () => Promise<T>): Promise<T> =>
     (await answers.getOrLoad(key, read)) as T;
+  const letters = new Cache<string, readonly object[]>({
+    entriesMax: SHARED_MAX,
+    expiry: { ttlMs: LETTERS_SHARED_MS, clock },
+  });
+  /** The newest of those that nobody has handled, up to a bound, of what lies within the bound of a list. */
+  const openLetters = (namespaces: readonly string[] | undefined) =>
+    letters.getOrLoad(JSON.stringify(namespaces ?? null), async () => {
+      const visible = namespaces?.map((namespace) => ({ namespace, userId: undefined }));
+      return (await storage.runs.deadLetters({ visible, handled: false, limit: LETTERS_MAX })).letters;
+    });
 
   /** Undefined: the whole installation. */
   const readable = async (caller: Caller, namespace: string | undefined) => {
@@ -129,10 +145,13 @@ export function statsOperations(ports: OperationPorts) {
       const namespaces = await readable(caller, namespace);
       await counter.countSoon();
       const now = await shared(JSON.stringify(['now', namespaces]), () => nowOf(ports, namespaces));
+      const openDeadLetters = may(caller, 'dead_letters.read')
+        ? (await openLetters(namespaces)).length
+        : undefined;
       if (!may(caller, 'workers.read'))
-        return { ...now, running: undefined, slots: undefined, workers: undefined };
+        return { ...now, openDeadLetters, running: undefined, slots: undefined, workers: undefined };
       const capacity = await shared('capacity', () => capacityOf(members));
-      return { ...now, ...capacity };
+      return { ...now, openDeadLetters, ...capacity };
     },
 
     async listFailures(caller: Caller, query: FailuresQuery = {}): Promise<FailureGroup[]> {
@@ -247,14 +266,14 @@ type Capacity = Pick<StatsNow, 'running' | 'slots' | 'workers'>;
 async function nowOf(
   { storage: { stats }, clock }: OperationPorts,
   namespaces: readonly string[] | undefined,
-): Promise<Omit<StatsNow, keyof Capacity>> {
+): Promise<Omit<StatsNow, keyof Capacity | 'openDeadLetters'>> {
   const nowMs = clock.now();
   const since = (spanMs: number) => {
     const span = { fromMs: nowMs - spanMs, toMs: nowMs + MINUTE_MS };
     const isFew = rowsOf({ ...span, bucket: 'minute' }, namespaces) <= COUNT_ROWS_MAX;
     return { ...span, bucket: isFew ? 'minute' : 'hour', namespaces, together: true } as const;
   };
-  const [{ oldestAtMs, waiting }, [recent], [hour]] = await Promise.all([
+  const [{ oldestAtMs, waiting, unofferedHandlers }, [recent], [hour]] = await Promise.all([
     stats.waitingNow({ nowMs, namespaces }),
     stats.counts(since(DELAY_SPAN_MS)),
     stats.counts(since(HOUR_MS)),
@@ -263,6 +282,7 @@ async function nowOf(
     asOfMs: nowMs,
     oldestWaitingAtMs: oldestAtMs,
     waitingAtLeast: waiting,
+    unofferedHandlers,
     startDelayMs: recent?.startDelayMs,
     failedLastHour: (hour?.failed ?? 0) + (hour?.timedOut ?? 0),
   };

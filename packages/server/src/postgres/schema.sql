@@ -428,16 +428,19 @@ CREATE TABLE run_minutes (
 CREATE INDEX run_minutes_at ON run_minutes USING btree (at);
 
 CREATE TABLE run_requests (
-  run_id       uuid NOT NULL,
-  job_id       uuid NOT NULL,
-  requested_at timestamp with time zone NOT NULL,
-  reason       text,
-  input        text,
-  payload      text,
-  request_hash text,
+  run_id        uuid NOT NULL,
+  job_id        uuid NOT NULL,
+  requested_at  timestamp with time zone NOT NULL,
+  reason        text,
+  input         text,
+  payload       text,
+  request_hash  text,
+  origin_run_id uuid,
+  requested_by  text,
   CONSTRAINT run_requests_pkey PRIMARY KEY (run_id)
 );
 CREATE INDEX run_requests_job_id ON run_requests USING btree (job_id);
+CREATE INDEX run_requests_origin_run_id ON run_requests USING btree (origin_run_id) WHERE (origin_run_id IS NOT NULL);
 CREATE INDEX run_requests_requested_at ON run_requests USING btree (requested_at);
 
 CREATE TABLE schema_migrations (

@@ -119,7 +119,7 @@ export class Recovery implements Service {
     const workers = await members.workers();
     const silent = this.#watch.observe({ workers, askedAt, answeredAt: clock.monotonic() });
     const isGone = ({ alive, bootId }: WorkerState) => !alive || ended.includes(bootId);
-    return silent.length > 0 || workers.some(isGone) 
+    return silent.length > 0 || workers.some(isGone)
       ? members.markDead({ silent, ended, nowMs: clock.now() })
       : [];
   }

@@ -36,6 +36,9 @@ export interface RunRequest extends Partial<RunInput> {
   readonly reason?: string | undefined;
   /** Of a request with an idempotency key. */
   readonly requestHash?: string | undefined;
+  /** The ended run that it repeats, and the name of who asked for that. */
+  readonly originRunId?: RunId | undefined;
+  readonly requestedBy?: string | undefined;
 }
 
 export interface NewCursor {

@@ -7,6 +7,7 @@ import type {
   JobId,
   PendingRun,
   RunId,
+  RunRepeat,
   RunSelection,
   RunStatus,
   RunFacts as RunView,
@@ -15,6 +16,7 @@ import type {
 } from '@carillon/domain';
 import type { AuditEntry } from './audit-store.ts';
 import type { RunRequest } from './due.ts';
+import { errorGroupOf, shownFingerprint } from './error-group.ts';
 
 export type { DeadLetter, RunView };
 
@@ -76,14 +78,20 @@ export interface RunQuery extends RunFilter {
   /** Only of jobs of one of these owners; undefined: all, deleted jobs included. */
   readonly visible?: readonly Visible[] | undefined;
   readonly before?: RunCursor | WaitingCursor | undefined;
+  /** The key that fingerprints are shown under; with failure. */
+  readonly failureKey?: string | undefined;
   /** Whether results are read as well. */
   readonly results?: boolean | undefined;
+  /** Each run once, by the attempt that was handed out last; by the one that waits, where the list has those that wait. */
+  readonly lastAttempts?: boolean | undefined;
   readonly limit: number;
   readonly nowMs: number;
 }
 
 export interface ListedRun {
   readonly run: RunView;
+  /** Another attempt of the run has followed this one, or waits. */
+  readonly triedAgain: boolean;
   /** Undefined when it was deleted. */
   readonly job: Pick<Job, 'name' | 'namespace' | 'userId' | 'handler'> | undefined;
   readonly cursor: RunCursor | WaitingCursor;
@@ -102,6 +110,17 @@ export interface RunList {
   readonly stoppedAt: RunCursor | WaitingCursor | undefined;
 }
 
+/** Whether it is one of the failures that are alike, where those are asked for. Of a deleted job, nobody knows what ran it. */
+export function isOfFailure(
+  { failure, failureKey = '' }: Pick<RunQuery, 'failure' | 'failureKey'>,
+  { run, job }: { run: Pick<RunView, 'error'>; job: Pick<Job, 'handler' | 'namespace'> | undefined },
+): boolean {
+  if (failure === undefined) return true;
+  if (run.error === undefined || job === undefined) return false;
+  const { fingerprint } = errorGroupOf(job.handler, run.error);
+  return shownFingerprint(failureKey, { namespace: job.namespace, fingerprint }) === failure;
+}
+
 /** How long before `since` a run that ended badly after it may have been handed out. */
 export const LOOK_BACK_MS = 24 * 3_600_000;
 
@@ -113,6 +132,17 @@ export function listsWaiting({ jobId, statuses }: RunFilter): 'only' | 'too' | '
   if (jobId !== undefined) return asksFor(statuses, 'QUEUED') ? 'too' : 'not';
   return statuses?.length === 1 && statuses[0] === 'QUEUED' ? 'only' : 'not';
 }
+
+/** Whether the list has what waits of a run before its ended attempts, which are then left out of a list of last attempts. */
+export function listsNextAttempts(query: RunFilter): boolean {
+  const { error, failure, workerId, untilMs } = query;
+  return (
+    [error, failure, workerId, untilMs].every((given) => given === undefined) && listsWaiting(query) === 'too'
+  );
+}
+
+/** What ended so may be tried again. */
+export const MAY_FOLLOW: readonly RunStatus[] = ['FAILED', 'TIMED_OUT', 'LOST', 'RETURNED'];
 
 export function asksFor(statuses: readonly RunStatus[] | undefined, ...any: readonly RunStatus[]): boolean {
   return statuses === undefined || statuses.length === 0 || any.some((status) => statuses.includes(status));
@@ -136,6 +166,9 @@ export interface JobActivity {
   readonly waitsFor: WaitsFor | undefined;
 }
 
+/** In a list, of each job. */
+export const WAITING_LISTED_MAX = 100;
+
 /** The new run. */
 export interface Redrive {
   readonly runId: RunId;
@@ -153,6 +186,11 @@ export interface RunStore {
   list(query: RunQuery): Promise<RunList>;
   latestOfJob(jobId: JobId, nowMs: number): Promise<RunView | undefined>;
   activityOfJob(jobId: JobId, nowMs: number): Promise<JobActivity>;
+  /** Of each job that has any: runs that wait, of the first WAITING_LISTED_MAX, and what the earliest of them waits for. */
+  waitingOfJobs(
+    jobIds: readonly JobId[],
+    nowMs: number,
+  ): Promise<ReadonlyMap<JobId, Pick<JobActivity, 'waitingRuns' | 'waitsFor'>>>;
   /** Of each job that has any: the attempt that was handed to a worker or ended last, without its result. */
   lastOfJobs(jobIds: readonly JobId[]): Promise<ReadonlyMap<JobId, RunView>>;
   /** The latest attempt of each run that there is, as attempts would show it, with its job: one read, whatever their number. */
@@ -167,4 +205,6 @@ export interface RunStore {
   redrive(runId: RunId, as: Redrive): Promise<boolean>;
   /** What a person said when they asked for the run; undefined: nothing, or nobody asked. */
   request(runId: RunId): Promise<RunRequest | undefined>;
+  /** The runs that the run was redriven or run again as, the latest first. */
+  repeatsOf(runId: RunId, limit: number): Promise<RunRepeat[]>;
 }

@@ -91,7 +91,11 @@ export interface WaitingNow {
   readonly oldestAtMs: number | undefined;
   /** Counting ends at WAITING_SEEN_MAX. */
   readonly waiting: number;
+  /** Handlers of those that wait that no living worker offers, by name; at most UNOFFERED_SEEN_MAX. */
+  readonly unofferedHandlers: readonly string[];
 }
+
+export const UNOFFERED_SEEN_MAX = 10;
 
 /** Groups of one namespace and hour; the errors past them share one. */
 export const GROUPS_PER_HOUR_MAX = 100;

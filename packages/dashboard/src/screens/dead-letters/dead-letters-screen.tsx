@@ -1,14 +1,13 @@
 /** Runs that were given up: why, and sending them round again, one or many. */
 import type { DeadLetter } from '@carillon/client';
 import { Group, SegmentedControl, Stack, Text, Title } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
-import { ActionButton } from '../../ui/action-button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { ChoiceFilter, FilterBar, TextFilter, useFilters } from '../../ui/filters.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { optionsOf } from '../../ui/options.ts';
+import { RedriveButton } from '../../ui/redrive-button.tsx';
 import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
 import { RedriveMany } from './redrive-many.tsx';
 
@@ -73,7 +72,6 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
 ];
 
 function Handled({ letter }: { letter: DeadLetter }) {
-  const queries = useQueryClient();
   const next = letter.redriven_run_id ?? letter.resolved_by;
   if (next !== null)
     return (
@@ -81,21 +79,7 @@ function Handled({ letter }: { letter: DeadLetter }) {
         {letter.redriven_run_id === null ? 'resolved' : 'redriven'}
       </Link>
     );
-  return (
-    <ActionButton
-      label="Redrive"
-      size="compact-xs"
-      action="dead_letters.redrive"
-      run={async () => {
-        await carillon.deadLetters.redrive(letter.run_id);
-        await Promise.all([
-          queries.invalidateQueries({ queryKey: ['dead'] }),
-          queries.invalidateQueries({ queryKey: ['runs'] }),
-        ]);
-        return `${letter.job_name ?? 'The run'} was sent round again.`;
-      }}
-    />
-  );
+  return <RedriveButton runId={letter.run_id} jobName={letter.job_name} size="compact-xs" />;
 }
 
 export function DeadLettersScreen() {

@@ -1,5 +1,5 @@
 /** One job: whether and when it will run, how its last runs went, and what can be done with it. */
-import type { ShortRun } from '@carillon/client';
+import type { ListedRun } from '@carillon/client';
 import { Stack, Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
@@ -15,7 +15,7 @@ import { JobHeader } from './job-header.tsx';
 import { NextFires } from './next-fires.tsx';
 import { RunStrip } from './run-strip.tsx';
 import { VersionsTab } from './versions-tab.tsx';
-import { WhyNot } from './why-not.tsx';
+import { OpenLetters, WhyNot } from './why-not.tsx';
 
 const route = getRouteApi('/shell/jobs/$jobId');
 const PAGE = 50;
@@ -49,6 +49,7 @@ export function JobScreen() {
         <Stack gap="md">
           <JobHeader job={found} />
           <WhyNot job={found} />
+          <OpenLetters job={found} />
           <NextFires job={found} />
           <RunStrip jobId={jobId} />
           <Tabs value={tab} onChange={show} keepMounted={false}>
@@ -85,7 +86,7 @@ function Runs({ jobId }: { jobId: string }) {
     <VirtualList
       label="Runs of this job"
       queryKey={['jobs', jobId, 'runs']}
-      list={() => carillon.jobs.runs(jobId, { limit: PAGE })}
+      list={() => carillon.runs.list({ job_id: jobId, attempts: 'last', limit: PAGE })}
       columns={RUN_COLUMNS}
       idOf={idOf}
       refetchMs={refreshMs || undefined}
@@ -95,4 +96,4 @@ function Runs({ jobId }: { jobId: string }) {
   );
 }
 
-const idOf = (run: ShortRun) => `${run.run_id} ${run.epoch} ${run.attempt_number}`;
+const idOf = (run: ListedRun) => run.run_id;

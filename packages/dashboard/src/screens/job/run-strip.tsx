@@ -24,7 +24,8 @@ export function RunStrip({ jobId }: { jobId: string }) {
   const runs = useQuery({
     queryKey: ['jobs', jobId, 'runs', 'strip'],
     queryFn: async ({ signal }) =>
-      (await carillon.jobs.runs(jobId, { limit: RUNS_MAX }, { signal }).page()).items,
+      (await carillon.runs.list({ job_id: jobId, attempts: 'last', limit: RUNS_MAX }, { signal }).page())
+        .items,
     refetchInterval: useRefreshMs(),
   });
   return (
@@ -118,7 +119,7 @@ function Bars({ bars, zone }: { bars: readonly Bar[]; zone: string }) {
 
 function titleOf({ status, scheduledAt, durationMs, attempts, error }: Bar, zone: string): string {
   const took = durationMs === null ? 'did not start' : duration(durationMs);
-  const tries = attempts > 1 ? `, attempt ${attempts}` : '';
+  const tries = attempts > 1 ? `, ${attempts} attempts` : '';
   const why = error === null ? '' : `\n${error.split('\n', 1)[0]}`;
   return `${stateWord(status)}, ${took}${tries}\n${absolute(new Date(scheduledAt), zone)}${why}`;
 }

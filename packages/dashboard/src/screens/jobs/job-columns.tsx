@@ -4,7 +4,7 @@ import { Badge, VisuallyHidden } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { Instant } from '../../ui/instant.tsx';
 import { useZone } from '../../ui/preferences.tsx';
-import { StateBadge, StateIcon, stateWord } from '../../ui/state-badge.tsx';
+import { type State, StateBadge, StateIcon, stateWord } from '../../ui/state-badge.tsx';
 import type { Column } from '../../ui/virtual-list.tsx';
 import classes from './jobs.module.css';
 import { OutcomeStrip } from './outcome-strip.tsx';
@@ -22,7 +22,7 @@ export function jobColumns({ withNamespace }: { withNamespace: boolean }): reado
       title: 'State',
       width: '104px',
       from: 'sm',
-      cell: ({ status }) => <StateBadge state={status} />,
+      cell: (job) => <StateBadge state={stateOf(job)} title={job.waiting_reason ?? undefined} />,
     },
     {
       key: 'name',
@@ -42,7 +42,13 @@ export function jobColumns({ withNamespace }: { withNamespace: boolean }): reado
       title: 'Next',
       width: '124px',
       cell: (job) =>
-        job.status === 'PAUSED' ? <span className="muted">paused</span> : <Instant at={job.next_run_at} />,
+        job.status === 'PAUSED' ? (
+          <span className="muted">paused</span>
+        ) : job.next_run_at === null && job.waiting_reason ? (
+          <span title={job.waiting_reason}>{job.waiting_reason}</span>
+        ) : (
+          <Instant at={job.next_run_at} />
+        ),
     },
     { key: 'last', title: 'Last run', width: '112px', from: 'sm', cell: (job) => <LastRun job={job} /> },
     {
@@ -63,14 +69,20 @@ export function jobColumns({ withNamespace }: { withNamespace: boolean }): reado
   ];
 }
 
+/** A job of which a run waits does not look as if nothing were due. */
+function stateOf({ status, waiting_runs: waiting = 0, waiting_reason: reason }: ListedJob): State {
+  if (status !== 'SCHEDULED' || waiting === 0) return status;
+  return reason?.startsWith('waits until') ? 'RETRYING' : 'WAITING';
+}
+
 function Name({ job, withNamespace }: { job: ListedJob; withNamespace: boolean }) {
   const labels = Object.entries(job.labels);
   return (
     <span className={classes.name}>
       {/* Where there is no room for a column of states. */}
-      <span className={classes.icon} title={stateWord(job.status)}>
-        <StateIcon state={job.status} />
-        <VisuallyHidden>{stateWord(job.status)}</VisuallyHidden>
+      <span className={classes.icon} title={job.waiting_reason ?? stateWord(stateOf(job))}>
+        <StateIcon state={stateOf(job)} />
+        <VisuallyHidden>{stateWord(stateOf(job))}</VisuallyHidden>
       </span>
       <Link to="/jobs/$jobId" params={{ jobId: job.job_id }} className="ellipsis" title={job.name}>
         {job.name}

@@ -43,9 +43,10 @@ export function Failures({ groups, range }: { groups: readonly FailureGroup[]; r
           <Link
             to="/runs"
             search={{
-              ...(ns !== undefined && { ns }),
-              ...{ status: 'FAILED,TIMED_OUT', since: range },
-              ...(group.handler !== null && { handler: group.handler }),
+              ns: ns ?? group.namespace,
+              ...{ status: 'FAILED,TIMED_OUT', since: range, attempts: 'all' },
+              ...(group.handler !== null && { handler: group.handler, failure: group.fingerprint }),
+              ...(group.jobs === 1 && { job: group.sample_job_id }),
             }}
             className="nowrap"
           >

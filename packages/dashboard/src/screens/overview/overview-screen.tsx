@@ -9,6 +9,7 @@ import { useFilters } from '../../ui/filters.tsx';
 import { DelayChart, OutcomesChart } from './charts.tsx';
 import { Failures } from './failures.tsx';
 import { AccountOffer, FirstSteps } from './first-steps.tsx';
+import { Unoffered } from './unoffered.tsx';
 import { Upcoming } from './upcoming.tsx';
 
 const route = getRouteApi('/shell/');
@@ -68,6 +69,7 @@ export function OverviewScreen() {
         </Group>
       </Group>
       <AccountOffer />
+      <Unoffered />
       <Card title="What failed">
         <Loaded of={failures}>{(groups) => <Failures groups={groups} range={range} />}</Loaded>
       </Card>

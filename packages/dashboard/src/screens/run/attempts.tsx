@@ -1,11 +1,11 @@
 /** The attempts of a run on one line of time: when each was due, started and ended, and who ran it. */
 import type { Run, RunWithAttempts } from '@carillon/client';
 import { Table, Text } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
 import { Instant, Took } from '../../ui/instant.tsx';
 import { useNow } from '../../ui/now.ts';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { bytes, duration } from '../../ui/time.ts';
+import { WorkerLink } from '../../ui/worker-link.tsx';
 import classes from './attempts.module.css';
 
 export function Attempts({ run }: { run: RunWithAttempts }) {
@@ -17,12 +17,12 @@ export function Attempts({ run }: { run: RunWithAttempts }) {
   );
   const to = Math.max(...attempts.map((attempt) => endOf(attempt, now)), from + 1);
   return (
-    <Table.ScrollContainer minWidth={820}>
+    <Table.ScrollContainer minWidth={860}>
       <Table verticalSpacing={6} aria-label="Attempts">
         <Table.Thead>
           <Table.Tr>
             <Table.Th w={80}>Attempt</Table.Th>
-            <Table.Th w={120}>State</Table.Th>
+            <Table.Th w={230}>State</Table.Th>
             <Table.Th w={120}>Started</Table.Th>
             <Table.Th w={90}>Took</Table.Th>
             <Table.Th>From its instant to the end</Table.Th>
@@ -38,7 +38,8 @@ export function Attempts({ run }: { run: RunWithAttempts }) {
                 {repeats(attempts, index) && <Text span size="xs" c="dimmed">{` (again)`}</Text>}
               </Table.Td>
               <Table.Td>
-                <StateBadge state={attempt.status} />
+                <StateBadge state={attempt.status} triedAgain={index < attempts.length - 1} />
+                <Cause attempt={attempt} />
               </Table.Td>
               <Table.Td>
                 <Instant at={attempt.started_at} />
@@ -50,13 +51,7 @@ export function Attempts({ run }: { run: RunWithAttempts }) {
                 <Bar attempt={attempt} from={from} to={to} now={now} />
               </Table.Td>
               <Table.Td>
-                {attempt.worker_id === null ? (
-                  '–'
-                ) : (
-                  <Link to="/workers/$workerId" params={{ workerId: attempt.worker_id }} className="mono">
-                    {attempt.worker_id.slice(-12)}
-                  </Link>
-                )}
+                <WorkerLink workerId={attempt.worker_id} />
               </Table.Td>
               <Table.Td>
                 <Text size="xs">
@@ -75,6 +70,21 @@ export function Attempts({ run }: { run: RunWithAttempts }) {
     </Table.ScrollContainer>
   );
 }
+
+function Cause({ attempt }: { attempt: Run }) {
+  const text = attempt.error_message ?? attempt.reason ?? INTERRUPTED[attempt.status];
+  if (text === undefined || text === null) return null;
+  return (
+    <Text size="xs" c="dimmed" truncate title={text} maw={220}>
+      {text.split('\n', 1)[0]}
+    </Text>
+  );
+}
+
+const INTERRUPTED: Partial<Record<Run['status'], string>> = {
+  LOST: 'Its worker was not heard from any more.',
+  RETURNED: 'Its worker gave it back before the end.',
+};
 
 /** An interrupted attempt does not count: the next one has its number. */
 function repeats(attempts: readonly Run[], index: number): boolean {

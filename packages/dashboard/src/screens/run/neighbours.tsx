@@ -15,7 +15,9 @@ export function Neighbours({ run }: { run: RunWithAttempts }) {
   const { data: ids = [] } = useQuery({
     queryKey: ['runs', 'list', 'of job', run.job_id],
     queryFn: async () => {
-      const { items } = await carillon.jobs.runs(run.job_id, { limit: LOOKED_AT_MAX }).page();
+      const { items } = await carillon.runs
+        .list({ job_id: run.job_id, attempts: 'last', limit: LOOKED_AT_MAX })
+        .page();
       return [...new Set(items.map(({ run_id: id }) => id))];
     },
   });

@@ -5,9 +5,9 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useCallback } from 'react';
 import { BASE_URL, carillon } from '../../api/carillon.ts';
-import { may, useCaller } from '../../api/session.ts';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { useFilters } from '../../ui/filters.tsx';
+import { GivenUp } from '../../ui/given-up.tsx';
 import { Instant, Took } from '../../ui/instant.tsx';
 import { JsonText } from '../../ui/json-text.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
@@ -15,6 +15,8 @@ import { bytes } from '../../ui/time.ts';
 import { Attempts } from './attempts.tsx';
 import { LogView } from './log-view.tsx';
 import { Neighbours } from './neighbours.tsx';
+import { Payload } from './payload.tsx';
+import { Repeats } from './repeats.tsx';
 import { RunActions } from './run-actions.tsx';
 import { isEnded, waits } from './run-state.ts';
 import { WhyCard } from './why-card.tsx';
@@ -59,7 +61,8 @@ export function RunScreen() {
                 <StateBadge state={found.status} />
               </Group>
               <Text size="sm" c="dimmed" component="div">
-                Due <Instant at={found.scheduled_at} /> · started <Instant at={found.started_at} /> · took{' '}
+                Due <Instant at={found.scheduled_at} /> · started <Instant at={found.started_at} /> ·{' '}
+                {found.started_at !== null && found.ended_at === null ? 'running for' : 'took'}{' '}
                 <Took from={found.started_at} to={found.ended_at} /> · attempt {found.attempt_number} ·{' '}
                 <span className="mono">{found.run_id}</span>
               </Text>
@@ -69,8 +72,16 @@ export function RunScreen() {
               <RunActions run={found} namespace={namespace} />
             </Group>
           </Group>
-          {waits(found.status) && <WhyCard run={found} />}
+          {waits(found.status) && <WhyCard run={found} namespace={namespace} />}
           <Story run={found} />
+          {found.dead_letter !== null && (
+            <GivenUp
+              letter={found.dead_letter}
+              redrivenBy={redrivenBy(found)}
+              {...{ namespace, userId: job.data?.user_id, hasJob: job.data !== undefined }}
+            />
+          )}
+          <Repeats run={found} />
           <Card title="Attempts">
             <Attempts run={found} />
           </Card>
@@ -91,7 +102,7 @@ export function RunScreen() {
               <Result run={found} />
             </Tabs.Panel>
             <Tabs.Panel value="payload" pt="md">
-              <Payload run={found} payload={job.data?.payload} namespace={namespace} />
+              <Payload run={found} job={job.data} />
             </Tabs.Panel>
           </Tabs>
         </Stack>
@@ -112,14 +123,19 @@ function Story({ run }: { run: RunWithAttempts }) {
   } = run;
   return (
     <>
-      {error !== null && (
+      {(run.status === 'CANCELLED' || run.status === 'CANCELLING') && (
+        <Alert variant="default" title="Cancelled" role="region" aria-label="Cancelled">
+          <Text size="sm">{cancelledWords(run)}</Text>
+        </Alert>
+      )}
+      {error !== null && run.status !== 'CANCELLED' && (
         <Alert color="red" variant="default" title="Why it failed" role="region" aria-label="Why it failed">
           <Text size="sm" className="wrap-anywhere mono">
             {error}
           </Text>
         </Alert>
       )}
-      {error === null && reason !== null && !waits(run.status) && (
+      {error === null && reason !== null && !waits(run.status) && run.status !== 'CANCELLED' && (
         <Alert variant="default" title="Why" role="region" aria-label="Why">
           {reason}
         </Alert>
@@ -148,6 +164,19 @@ function Story({ run }: { run: RunWithAttempts }) {
   );
 }
 
+function redrivenBy({
+  dead_letter: letter,
+  repeated_as: repeats,
+}: RunWithAttempts): string | null | undefined {
+  return repeats.find(({ run_id: runId }) => runId === letter?.redriven_run_id)?.requested_by;
+}
+
+function cancelledWords({ status, started_at: started, cancelled_by: by }: RunWithAttempts): string {
+  if (status === 'CANCELLING') return `Asked to stop${by === null ? '' : ` by ${by}`}; it has not ended yet.`;
+  const when = started === null ? 'before it had started' : 'while it was running';
+  return `Cancelled${by === null ? '' : ` by ${by}`}, ${when}.`;
+}
+
 function Result({ run }: { run: RunWithAttempts }) {
   if (run.result_url !== null)
     return (
@@ -167,34 +196,4 @@ function Result({ run }: { run: RunWithAttempts }) {
       </Text>
     );
   return <JsonText value={run.result} label="Result" />;
-}
-
-function Payload({
-  run,
-  payload,
-  namespace,
-}: {
-  run: RunWithAttempts;
-  payload: unknown;
-  namespace: string | undefined;
-}) {
-  const allowed = may(useCaller(), 'payloads.read', { namespace });
-  if (!allowed)
-    return (
-      <Text size="sm" c="dimmed">
-        Payloads are not shown to you: that needs the role operator.
-      </Text>
-    );
-  return (
-    <Stack>
-      {run.input !== null && (
-        <Card title="Input of this run, merged over the payload">
-          <JsonText value={run.input} label="Input" />
-        </Card>
-      )}
-      <Card title="Payload of the job as it is now">
-        <JsonText value={payload ?? {}} label="Payload" />
-      </Card>
-    </Stack>
-  );
 }

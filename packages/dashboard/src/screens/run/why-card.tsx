@@ -4,15 +4,17 @@ import { List, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
+import { Advice } from '../../ui/advice.tsx';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { count } from '../../ui/time.ts';
+import { WorkerLink } from '../../ui/worker-link.tsx';
 
 const REFRESH_MS = 3_000;
 /** The server counts no further. */
 const POSITION_MAX = 1_001;
 
-export function WhyCard({ run }: { run: RunWithAttempts }) {
+export function WhyCard({ run, namespace }: { run: RunWithAttempts; namespace: string | undefined }) {
   const why = useQuery({
     queryKey: ['runs', run.run_id, 'why'],
     queryFn: ({ signal }) => carillon.runs.why(run.run_id, { signal }),
@@ -23,7 +25,7 @@ export function WhyCard({ run }: { run: RunWithAttempts }) {
   return (
     <Card title="Why it has not started">
       <Loaded of={why} height={60}>
-        {(found) => <Reasons why={found} jobId={run.job_id} />}
+        {(found) => <Reasons why={found} jobId={run.job_id} namespace={namespace} />}
       </Loaded>
     </Card>
   );
@@ -31,7 +33,7 @@ export function WhyCard({ run }: { run: RunWithAttempts }) {
 
 const WAITS: ReadonlySet<Why['state']> = new Set(['scheduled', 'waiting', 'paused']);
 
-function Reasons({ why, jobId }: { why: Why; jobId: string }) {
+function Reasons({ why, jobId, namespace }: { why: Why; jobId: string; namespace: string | undefined }) {
   const { reasons, position, estimated_start_at: estimated } = why;
   return (
     <Stack gap="sm">
@@ -55,14 +57,7 @@ function Reasons({ why, jobId }: { why: Why; jobId: string }) {
               )}
             </Text>
           )}
-          {reason.fix !== null && (
-            <Text size="sm" className="wrap-anywhere">
-              <Text span inherit fw={600}>
-                What helps:
-              </Text>{' '}
-              {reason.fix}
-            </Text>
-          )}
+          <Advice reason={reason} jobId={jobId} namespace={namespace} />
         </Stack>
       ))}
       {(position !== null || estimated !== null) && (
@@ -104,9 +99,7 @@ function Holders({ holders, jobId }: { holders: Why['reasons'][number]['held_by'
           ) : (
             <>
               {' on '}
-              <Link to="/workers/$workerId" params={{ workerId: holder.worker_id }}>
-                worker <span className="mono">{holder.worker_id.slice(-12)}</span>
-              </Link>
+              worker <WorkerLink workerId={holder.worker_id} />
             </>
           )}
         </List.Item>

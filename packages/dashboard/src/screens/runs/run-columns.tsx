@@ -6,20 +6,18 @@ import { Instant, Took } from '../../ui/instant.tsx';
 import { StateBadge, stateWord } from '../../ui/state-badge.tsx';
 import { duration } from '../../ui/time.ts';
 import type { Column } from '../../ui/virtual-list.tsx';
+import { WorkerLink } from '../../ui/worker-link.tsx';
 
 /** A start later than this is marked: what the product promises. */
 const LATE_MS = 2_000;
 
-export const RUN_COLUMNS: readonly Column<ShortRun>[] = [
+/** Of each run its last attempt. */
+export const RUN_COLUMNS: readonly Column<ShortRun & Partial<ListedRun>>[] = [
   {
     key: 'status',
     title: 'State',
-    width: 'minmax(88px, 120px)',
-    cell: ({ run_id: runId, status }) => (
-      <Link to="/runs/$runId" params={{ runId }} aria-label={`${stateWord(status)}, run ${runId}`}>
-        <StateBadge state={status} />
-      </Link>
-    ),
+    width: 'minmax(88px, 150px)',
+    cell: (run) => <RunState run={run} />,
   },
   {
     key: 'due',
@@ -45,8 +43,8 @@ export const RUN_COLUMNS: readonly Column<ShortRun>[] = [
   },
   {
     key: 'attempt',
-    title: 'Attempt',
-    width: '64px',
+    title: 'Attempts',
+    width: '74px',
     from: 'md',
     align: 'right',
     cell: (run) => run.attempt_number,
@@ -56,14 +54,7 @@ export const RUN_COLUMNS: readonly Column<ShortRun>[] = [
     title: 'Worker',
     width: '110px',
     from: 'lg',
-    cell: ({ worker_id: workerId }) =>
-      workerId === null ? (
-        <span className="muted">–</span>
-      ) : (
-        <Link to="/workers/$workerId" params={{ workerId }} className="mono">
-          {workerId.slice(-12)}
-        </Link>
-      ),
+    cell: ({ worker_id: workerId }) => <WorkerLink workerId={workerId} />,
   },
   {
     key: 'why',
@@ -89,6 +80,22 @@ export const LISTED_RUN_COLUMNS: readonly Column<ListedRun>[] = [
   },
   ...RUN_COLUMNS.slice(1),
 ] as readonly Column<ListedRun>[];
+
+/** Where each attempt is a row. */
+export const LISTED_ATTEMPT_COLUMNS: readonly Column<ListedRun>[] = LISTED_RUN_COLUMNS.map((column) =>
+  column.key === 'attempt' ? { ...column, title: 'Attempt' } : column,
+);
+
+function RunState({ run }: { run: ShortRun & Partial<ListedRun> }) {
+  const { run_id: runId, attempt_number: attempt, tried_again: triedAgain = false } = run;
+  const state = run.status === 'QUEUED' && attempt > 1 ? 'RETRYING' : run.status;
+  const words = `${stateWord(state)}${triedAgain ? ', tried again' : ''}`;
+  return (
+    <Link to="/runs/$runId" params={{ runId }} aria-label={`${words}, run ${runId}`} title={words}>
+      <StateBadge state={state} triedAgain={triedAgain} />
+    </Link>
+  );
+}
 
 function Delay({ run }: { run: ShortRun }) {
   const { start_delay_ms: ms } = run;

@@ -1,9 +1,9 @@
 /** Runs across all jobs, newest first: what failed, where, and why. */
-import type { ListedRun } from '@carillon/client';
-import { Stack, Title } from '@mantine/core';
-import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import type { ListedRun, ListPage, RunFilter } from '@carillon/client';
+import { Button, Checkbox, Stack, Text, Title } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { carillon } from '../../api/carillon.ts';
 import { BulkBar } from '../../ui/bulk/bulk-bar.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { ChoiceFilter, ChoicesFilter, FilterBar, TextFilter, useFilters } from '../../ui/filters.tsx';
@@ -11,8 +11,9 @@ import { optionsOf } from '../../ui/options.ts';
 import { stateWord } from '../../ui/state-badge.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
 import { ViewsMenu } from '../../views/views-menu.tsx';
+import { listRuns, showsWaiting, WAITING_SHOWN_MAX, waitingKey } from './list-runs.ts';
 import { type RunBulkFilter, readRunName, runBulkActions } from './run-bulk-actions.ts';
-import { LISTED_RUN_COLUMNS } from './run-columns.tsx';
+import { LISTED_ATTEMPT_COLUMNS, LISTED_RUN_COLUMNS } from './run-columns.tsx';
 
 const route = getRouteApi('/shell/runs');
 
@@ -39,14 +40,17 @@ const SINCE = optionsOf({
   '7d': 'last 7 days',
 });
 
-/** Attempts of one run are rows of their own. */
-const idOf = (run: ListedRun) => `${run.run_id} ${run.epoch} ${run.attempt_number}`;
+const idOf = (run: ListedRun) => run.run_id;
+const idOfAttempt = (run: ListedRun) => `${run.run_id} ${run.epoch} ${run.attempt_number}`;
 
 export function RunsScreen() {
   const search = route.useSearch();
   const { change } = useFilters<typeof search>();
   const navigate = useNavigate();
-  const { ns, status, handler, label, since, error } = search;
+  const { ns, status, handler, label, since, error, failure, attempts } = search;
+  const queries = useQueryClient();
+  const each = attempts === 'all';
+  const rowId = each ? idOfAttempt : idOf;
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
   const [items, setItems] = useState<readonly ListedRun[]>([]);
   const filter = runFilterOf(search);
@@ -90,8 +94,26 @@ export function RunsScreen() {
           value={label}
           onChange={(value) => change({ label: value })}
         />
+        <Checkbox
+          size="xs"
+          label="Each attempt"
+          checked={each}
+          onChange={({ currentTarget }) => {
+            untick();
+            change({ attempts: currentTarget.checked ? 'all' : undefined });
+          }}
+        />
         <ViewsMenu screen="runs" search={search} />
       </FilterBar>
+      {failure !== undefined && (
+        <Text size="sm" role="status" component="div">
+          Only failures that are alike.{' '}
+          <Button size="compact-xs" variant="subtle" onClick={() => change({ failure: undefined })}>
+            Show others, too
+          </Button>
+        </Text>
+      )}
+      {showsWaiting(filter) && <MoreWait filter={filter} />}
       {ticked.size > 0 && (
         <BulkBar
           noun="run"
@@ -106,9 +128,9 @@ export function RunsScreen() {
       <VirtualList
         label="Runs"
         queryKey={['runs', 'list', search]}
-        list={() => carillon.runs.list({ ...filter, limit: 50 })}
-        columns={LISTED_RUN_COLUMNS}
-        idOf={idOf}
+        list={() => listRuns(queries, filter, each)}
+        columns={each ? LISTED_ATTEMPT_COLUMNS : LISTED_RUN_COLUMNS}
+        idOf={rowId}
         selection={{ ids: ticked, change: setTicked }}
         onItems={setItems}
         onOpen={({ run_id: runId }) => void navigate({ to: '/runs/$runId', params: { runId } })}
@@ -129,20 +151,46 @@ export function RunsScreen() {
   );
 }
 
+/** Of very many that wait, not all stand in the list. */
+function MoreWait({ filter }: { filter: RunFilter }) {
+  const { data } = useQuery<ListPage<ListedRun>>({ queryKey: waitingKey(filter), enabled: false });
+  if (!data?.hasMore) return null;
+  return (
+    <Text size="sm" role="status" className="prose">
+      More runs wait than the {WAITING_SHOWN_MAX} that stand first:{' '}
+      <Link to="/runs" search={(before) => ({ ...before, status: 'QUEUED' })}>
+        show all that wait
+      </Link>
+      .
+    </Text>
+  );
+}
+
 type RunSearch = ReturnType<typeof route.useSearch>;
 
 const NO_FILTERS: Partial<RunSearch> = Object.fromEntries(
-  ['status', 'job', 'handler', 'worker', 'label', 'user', 'since', 'until', 'error'].map((name) => [
-    name,
-    undefined,
-  ]),
+  ['status', 'job', 'handler', 'worker', 'label', 'user', 'since', 'until', 'error', 'failure'].map(
+    (name) => [name, undefined],
+  ),
 );
 
 /** What the server is asked for; it is also what a bulk action takes. */
-function runFilterOf({ ns, status, job, handler, worker, label, user, since, until, error }: RunSearch) {
+function runFilterOf({
+  ns,
+  status,
+  job,
+  handler,
+  worker,
+  label,
+  user,
+  since,
+  until,
+  error,
+  failure,
+}: RunSearch) {
   return {
     ...{ namespace: ns, status, job_id: job, handler, worker_id: worker, label, user_id: user },
-    ...{ since, until, error },
+    ...{ since, until, error, failure },
   };
 }
 

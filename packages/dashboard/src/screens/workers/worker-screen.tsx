@@ -8,7 +8,7 @@ import { Empty } from '../../ui/empty.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
-import { LISTED_RUN_COLUMNS } from '../runs/run-columns.tsx';
+import { LISTED_ATTEMPT_COLUMNS } from '../runs/run-columns.tsx';
 import { DrainButton } from './drain-button.tsx';
 import { Slots, stateOf } from './workers-screen.tsx';
 
@@ -100,7 +100,7 @@ export function WorkerScreen() {
           label="Runs on this worker"
           queryKey={['runs', 'list', 'worker', workerId]}
           list={() => carillon.runs.list({ worker_id: workerId, limit: 50 })}
-          columns={LISTED_RUN_COLUMNS.filter(({ key }) => key !== 'worker')}
+          columns={LISTED_ATTEMPT_COLUMNS.filter(({ key }) => key !== 'worker')}
           idOf={(run) => `${run.run_id} ${run.epoch} ${run.attempt_number}`}
           refetchMs={REFRESH_MS}
           onOpen={({ run_id: runId }) => void navigate({ to: '/runs/$runId', params: { runId } })}

@@ -14,6 +14,7 @@ import {
   runAddedAnswer,
   runCancelledAnswer,
   runDetailsAnswer,
+  runDetailsView,
   runView,
   shortRunAnswer,
   shortRunView,
@@ -63,7 +64,7 @@ export function runOperations({ operations }: ApiContext): Operation[] {
       tag: 'runs',
       summary: 'List runs across jobs, newest first',
       description:
-        'One entry per attempt, in the order they were handed to workers: what failed in the last hour is status=failed,timed_out&since=1h (failed alone leaves out what took too long). Follow the Link header until there is none; an answer looks through a bounded number of runs, so it may hold fewer entries than limit, even none, and still have a next. Runs that wait are listed when job_id names their job, or by themselves with status=queued (those of the newest jobs first).',
+        'One entry per attempt, or with attempts=last one per run, in the order they were handed to workers: what failed in the last hour is status=failed,timed_out&since=1h (failed alone leaves out what took too long). Follow the Link header until there is none; an answer looks through a bounded number of runs, so it may hold fewer entries than limit, even none, and still have a next. Runs that wait are listed when job_id names their job, or by themselves with status=queued (those of the newest jobs first).',
       cursor: 'cursor',
       query: reading(ALL_RUNS_QUERY, toAllRunsQuery),
       answers: {
@@ -116,16 +117,17 @@ export function runOperations({ operations }: ApiContext): Operation[] {
           example: {
             ...EXAMPLES.run,
             ...{ attempts: [EXAMPLES.run], checkpoint: EXAMPLES.checkpoint, input: null },
+            ...{
+              dead_letter: null,
+              origin_run_id: null,
+              requested_by: null,
+              repeated_as: [],
+              cancelled_by: null,
+            },
           },
         },
       },
-      handle: async ({ caller, id }) => {
-        const { latest, attempts, input = null, checkpoint } = await operations.getRun(caller, id);
-        const shown = checkpoint ? checkpointFactsView(checkpoint) : null;
-        return {
-          body: { ...runView(latest), attempts: attempts.map(runView), checkpoint: shown, input },
-        };
-      },
+      handle: async ({ caller, id }) => ({ body: runDetailsView(await operations.getRun(caller, id)) }),
     }),
 
     operation({

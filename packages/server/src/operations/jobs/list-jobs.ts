@@ -48,7 +48,7 @@ export interface JobDetails {
   readonly nextRunMs: number | undefined;
   /** Coming fires that people have skipped. */
   readonly skips: readonly SkippedFire[];
-  /** Only of a single job. */
+  /** Of a single job, and with last runs. */
   readonly waiting?: Pick<JobActivity, 'waitingRuns' | 'waitsFor'>;
   /** Where it was asked for: its latest attempt; undefined when it never had one. */
   readonly last?: { readonly run: RunView | undefined };
@@ -216,17 +216,27 @@ export async function listJobs(
 
 /** One read for all of them, where it is asked for; of jobs whose runs the caller may read. */
 async function withLastRuns(
-  { storage }: Pick<OperationPorts, 'storage'>,
+  { storage, clock }: Pick<OperationPorts, 'storage' | 'clock'>,
   caller: Caller,
   jobs: readonly JobDetails[],
   { withLastRun = false }: { readonly withLastRun?: boolean | undefined },
 ): Promise<readonly JobDetails[]> {
   if (!withLastRun) return jobs;
   const readable = jobs.filter(({ job }) => may(caller, 'runs.read', job)).map(({ job }) => job.jobId);
-  const last = await storage.runs.lastOfJobs(readable);
+  const [last, waiting] = await Promise.all([
+    storage.runs.lastOfJobs(readable),
+    storage.runs.waitingOfJobs(
+      jobs.map(({ job }) => job.jobId),
+      clock.now(),
+    ),
+  ]);
   return jobs.map((details) => {
     const run = last.get(details.job.jobId);
-    return { ...details, last: { run: run && runsShownTo(caller, details.job, [run])[0] } };
+    return {
+      ...details,
+      waiting: waiting.get(details.job.jobId) ?? { waitingRuns: 0, waitsFor: undefined },
+      last: { run: run && runsShownTo(caller, details.job, [run])[0] },
+    };
   });
 }
 

@@ -1,6 +1,7 @@
 /** Runs across jobs: newest first, narrowed by what people ask for, read on by cursors that new runs do not move. */
 import type { Job, RunId, WorkerId } from '@carillon/domain';
 import { expect, it } from 'vitest';
+import { errorGroupOf, shownFingerprint } from '../error-group.ts';
 import type { ListedRun, RunQuery } from '../run-store.ts';
 import { newId } from './sample-job.ts';
 import { BASE_MS, DAY_MS, HOUR_MS, type MakeStorage, MINUTE_MS, SECOND_MS } from './storage-under-test.ts';
@@ -105,6 +106,28 @@ export function describeRunList(make: MakeStorage): void {
     expect(await ids({ error: '1_0' })).toEqual([]);
   });
 
+  it('failures that are alike are found by the fingerprint of their group, each attempt of them', async () => {
+    const said = (error: string) => ({ ...FAILED, error });
+    const first = await ran(BASE_MS, said('the answer was 503'), { handler: 'http' });
+    const second = await ran(BASE_MS + 1, said('the answer was 502'), { handler: 'http' });
+    await ran(BASE_MS + 2, said('the answer was no JSON'), { handler: 'http' });
+    await ran(BASE_MS + 3, said('the answer was 503'), { handler: 'mail' });
+    await ran(BASE_MS + 4, {}, { handler: 'http' });
+    await claimed(BASE_MS + 5, { handler: 'http' });
+    const failureKey = 'a key';
+    const { fingerprint } = errorGroupOf('http', 'the answer was 500');
+    const { namespace } = first.job;
+    const failure = shownFingerprint(failureKey, { namespace, fingerprint });
+    expect(await ids({ failure, failureKey })).toEqual([second.runId, first.runId]);
+    expect(await ids({ failure, failureKey: 'another key' })).toEqual([]);
+    expect((await walk({ failure, failureKey, limit: 1 })).map(({ run }) => run.runId)).toEqual([
+      second.runId,
+      first.runId,
+    ]);
+    expect(await ids({ failure, failureKey, jobId: first.job.jobId })).toEqual([first.runId]);
+    expect(await ids({ failure: 'another', failureKey })).toEqual([]);
+  });
+
   it('since and until are about when runs were handed out; what failed is also found by when it ended', async () => {
     const overnight = await ran(BASE_MS, FAILED, { endedMs: BASE_MS + 3 * HOUR_MS });
     await ran(BASE_MS, {}, { endedMs: BASE_MS + 3 * HOUR_MS });
@@ -182,6 +205,67 @@ export function describeRunList(make: MakeStorage): void {
     }
     const found = await walk({ limit: 1 });
     expect(found.map(({ run }) => run.epoch)).toEqual([3, 2, 1]);
+  });
+
+  /** Failed so often, and then: waits for the next attempt, is handed out again, or has ended. */
+  async function failedOften(times: number, then: 'waits' | 'lives' | 'failed' | 'succeeded') {
+    const { world } = stage;
+    const made = await world.oneOff();
+    for (let attempt = 1; attempt <= times; attempt += 1) {
+      const run = await world.claimOne(made.job, { nowMs: BASE_MS + attempt });
+      const next = { kind: 'again', atMs: BASE_MS + attempt, attempt: attempt + 1, crashes: 0 } as const;
+      const isLast = attempt === times && then === 'failed';
+      await world.settle(run, isLast ? FAILED : { ...FAILED, next });
+    }
+    if (then === 'lives' || then === 'succeeded') {
+      const run = await world.claimOne(made.job, { nowMs: BASE_MS + times + 1 });
+      if (then === 'succeeded') await world.settle(run, {});
+    }
+    return made;
+  }
+
+  it('each run once, by its last attempt, however its attempts lie on pages', async () => {
+    const failed = await failedOften(4, 'failed');
+    const waits = await failedOften(3, 'waits');
+    const lives = await failedOften(2, 'lives');
+    const good = await failedOften(2, 'succeeded');
+    const other = await ran(BASE_MS, FAILED);
+    const shown = ({ run, triedAgain }: ListedRun) => [run.runId, run.status, run.attempt, triedAgain];
+    const expected = [
+      [failed.runId, 'FAILED', 4, false],
+      [waits.runId, 'FAILED', 3, true],
+      [lives.runId, 'CLAIMED', 3, false],
+      [good.runId, 'SUCCESS', 3, false],
+      [other.runId, 'FAILED', 1, false],
+    ];
+    for (const limit of [1, 2, 100]) {
+      const found = await walk({ limit, lastAttempts: true });
+      expect(found.map(shown).toSorted()).toEqual(expected.toSorted());
+    }
+    expect((await walk({ limit: 1, lastAttempts: true, statuses: ['FAILED'] })).length).toBe(3);
+    const attempts = await walk({ limit: 2, statuses: ['FAILED'] });
+    expect(attempts).toHaveLength(4 + 3 + 2 + 2 + 1);
+    expect(
+      attempts
+        .filter(({ triedAgain }) => !triedAgain)
+        .map(({ run }) => run.runId)
+        .toSorted(),
+    ).toEqual([failed.runId, other.runId].toSorted());
+  });
+
+  it('of one job, a run that waits for its next attempt is listed by that one, unless those that wait are not asked for', async () => {
+    const { job } = await failedOften(2, 'waits');
+    const query = { jobId: job.jobId, lastAttempts: true };
+    const states = async (over: Partial<RunQuery> = {}) =>
+      (await walk({ ...query, limit: 1, ...over })).map(({ run, triedAgain }) => [run.status, triedAgain]);
+    expect(await states()).toEqual([['QUEUED', false]]);
+    expect(await states({ statuses: ['FAILED'] })).toEqual([['FAILED', true]]);
+    expect(await states({ error: 'refused' })).toEqual([['FAILED', true]]);
+    expect(await states({ lastAttempts: false })).toEqual([
+      ['QUEUED', false],
+      ['FAILED', true],
+      ['FAILED', true],
+    ]);
   });
 
   it('what waits is listed of one job, or by itself; never among the runs of all jobs', async () => {

@@ -139,4 +139,22 @@ export function describeRunRequests(make: MakeStorage): void {
     expect(await jobs.remove(removed.jobId)).toBe(true);
     expect(await runs.request(last.runId)).toBeUndefined();
   });
+
+  it('a run knows the one that it repeats and who asked, and that one knows what it was repeated as', async () => {
+    const { world } = stage;
+    const { job, runId } = await world.oneOff();
+    await world.settle(await world.claimOne(job), DEAD);
+    expect(await world.storage.runs.repeatsOf(runId, 10)).toEqual([]);
+    const repeat = { originRunId: runId, requestedBy: 'nina' };
+    const redriven = newId<RunId>();
+    await world.storage.runs.redrive(runId, { runId: redriven, nowMs: BASE_MS, request: repeat });
+    const again = await ask(job, { request: repeat, fireAtMs: BASE_MS + 1, rerunOf: runId });
+    expect(await world.storage.runs.request(redriven)).toMatchObject(repeat);
+    const both = [
+      { runId: again.runId, requestedBy: 'nina', requestedAtMs: BASE_MS + 1 },
+      { runId: redriven, requestedBy: 'nina', requestedAtMs: BASE_MS },
+    ];
+    expect(await world.storage.runs.repeatsOf(runId, 10)).toEqual(both);
+    expect(await world.storage.runs.repeatsOf(runId, 1)).toEqual(both.slice(0, 1));
+  });
 }

@@ -231,4 +231,19 @@ export function describeRunViews(make: MakeStorage): void {
     expect(await onWorker({ limit: 1, offset: 1 })).toEqual([[first.runId, 'CLAIMED']]);
     expect(await world.storage.runs.onWorker(newId<WorkerId>(), { limit: 1 }, LATER_MS)).toEqual([]);
   });
+
+  it('lists know of each job what its earliest run waits for, and how many wait', async () => {
+    const { world } = stage;
+    const waits = await world.oneOff({ job: { handler: 'nobody-has-it' } });
+    await world.storage.jobs.enqueue(waits.job.jobId, manualRun());
+    const later = await world.oneOff({ atMs: BASE_MS + HOUR_MS });
+    const jobIds = [waits.job.jobId, later.job.jobId];
+    expect([...(await world.storage.runs.waitingOfJobs(jobIds, BASE_MS + 1))]).toEqual([
+      [
+        waits.job.jobId,
+        { waitingRuns: 2, waitsFor: { code: 'no_worker', untilMs: undefined, handler: 'nobody-has-it' } },
+      ],
+    ]);
+    expect((await world.storage.runs.waitingOfJobs([], BASE_MS)).size).toBe(0);
+  });
 }

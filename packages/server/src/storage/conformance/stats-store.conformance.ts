@@ -336,13 +336,17 @@ export function describeStatsStore(makeStorage: MakeStorage): void {
       const { world } = stage;
       const { stats } = world.storage;
       const now = (namespaces?: readonly string[]) => stats.waitingNow({ nowMs: BASE_MS + 1, namespaces });
-      expect(await now()).toEqual({ waiting: 0, oldestAtMs: undefined });
+      const none = { waiting: 0, oldestAtMs: undefined, unofferedHandlers: [] };
+      expect(await now()).toEqual(none);
       await world.oneOff({ job: { namespace: 'one' } });
       await world.oneOff({ atMs: BASE_MS - 5, job: { namespace: 'two' } });
       await world.oneOff({ atMs: BASE_MS + HOUR_MS, job: { namespace: 'two' } });
-      expect(await now()).toEqual({ waiting: 2, oldestAtMs: BASE_MS - 5 });
-      expect(await now(['one'])).toEqual({ waiting: 1, oldestAtMs: BASE_MS });
-      expect(await now([])).toEqual({ waiting: 0, oldestAtMs: undefined });
+      expect(await now()).toMatchObject({ waiting: 2, oldestAtMs: BASE_MS - 5 });
+      expect(await now(['one'])).toMatchObject({ waiting: 1, oldestAtMs: BASE_MS });
+      expect(await now([])).toEqual(none);
+      await world.oneOff({ job: { namespace: 'one', handler: 'nobody-has-it' } });
+      expect((await now(['one'])).unofferedHandlers).toContain('nobody-has-it');
+      expect((await now(['two'])).unofferedHandlers).not.toContain('nobody-has-it');
     });
 
     it('old minutes and hours are dropped', async () => {

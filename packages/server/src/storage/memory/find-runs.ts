@@ -3,9 +3,12 @@ import { isFinal, type Job } from '@carillon/domain';
 import {
   asksFor,
   compareRunCursors,
+  isOfFailure,
   type ListedRun,
   LOOK_BACK_MS,
+  listsNextAttempts,
   listsWaiting,
+  MAY_FOLLOW,
   type RunCursor,
   type RunFilter,
   type RunList,
@@ -23,10 +26,20 @@ interface Row<Cursor> {
   readonly cursor: Cursor;
 }
 
-export function findRuns(state: MemoryState, { before, visible, limit, nowMs, ...query }: RunQuery): RunList {
+export function findRuns(
+  state: MemoryState,
+  { before, visible, limit, nowMs, lastAttempts, failureKey, ...query }: RunQuery,
+): RunList {
+  const isLeftOut = (view: RunView) =>
+    handedOutAgain(state, view) || (listsNextAttempts(query) && waitsAgain(state, view));
   const isSeen = ({ view }: Row<unknown>) => {
     const job = state.jobs.get(view.jobId);
-    return (job ? isVisible(job, visible) : visible === undefined) && matches({ view, job }, query);
+    return (
+      (job ? isVisible(job, visible) : visible === undefined) &&
+      matches({ view, job }, query) &&
+      isOfFailure({ ...query, failureKey }, { run: view, job }) &&
+      !(lastAttempts && isLeftOut(view))
+    );
   };
   const page =
     listsWaiting(query) === 'only'
@@ -41,9 +54,19 @@ export function findRuns(state: MemoryState, { before, visible, limit, nowMs, ..
   const runs = page.slice(0, limit).map(({ view, cursor }): ListedRun => {
     const read = readView(state, view);
     const run = query.results ? read : { ...read, result: undefined };
-    return { run, job: shownOf(state.jobs.get(view.jobId)), cursor };
+    const triedAgain = handedOutAgain(state, view) || waitsAgain(state, view);
+    return { run, job: shownOf(state.jobs.get(view.jobId)), triedAgain, cursor };
   });
   return { runs, stoppedAt: undefined };
+}
+
+function handedOutAgain({ history, leases }: MemoryState, { runId, epoch, status }: RunView): boolean {
+  if (!MAY_FOLLOW.includes(status)) return false;
+  return leases.ofRun(runId) !== undefined || history.ofRun(runId).some((other) => other.epoch > epoch);
+}
+
+function waitsAgain({ due }: MemoryState, { runId, status }: RunView): boolean {
+  return MAY_FOLLOW.includes(status) && due.get(runId) !== undefined;
 }
 
 function shownOf(job: Job | undefined): ListedRun['job'] {
@@ -98,6 +121,8 @@ const matches = matcher<{ view: RunView; job: Job | undefined }, RunFilter>({
     job !== undefined && Object.entries(labels).every(([name, value]) => job.labels[name] === value),
   workerId: ({ view }, workerId) => view.executorId === workerId,
   error: ({ view }, error) => view.error?.toLowerCase().includes(error.toLowerCase()) === true,
+  // By isOfFailure, which needs the key.
+  failure: () => true,
   sinceMs: ({ view }, sinceMs) => {
     if (!isFinal(view.status) || view.createdAtMs >= sinceMs) return true;
     const endedSince = view.status !== 'SUCCESS' && view.modifiedAtMs >= sinceMs;

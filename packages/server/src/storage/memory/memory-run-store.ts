@@ -6,6 +6,7 @@ import {
   type PendingRun,
   RESULT_BYTES_MAX,
   type RunId,
+  type RunRepeat,
   WAITING_RUNS_MAX,
   type WorkerId,
 } from '@carillon/domain';
@@ -24,6 +25,7 @@ import type {
   RunStore,
   RunView,
 } from '../run-store.ts';
+import { WAITING_LISTED_MAX } from '../run-store.ts';
 import { pendingRun, type RunRecord } from './due-record.ts';
 import { isVisible, matcher } from './find-jobs.ts';
 import { findRuns } from './find-runs.ts';
@@ -77,6 +79,22 @@ export class MemoryRunStore implements RunStore {
       waitingRuns: Math.min(waiting.filter((record) => isShown(record, nowMs)).length, WAITING_RUNS_MAX),
       waitsFor: first && queuedView(first, nowMs, offeredIn(this.#state)).waitsFor,
     };
+  }
+
+  async waitingOfJobs(jobIds: readonly JobId[], nowMs: number) {
+    const isOffered = offeredIn(this.#state);
+    const found = new Map<JobId, Pick<JobActivity, 'waitingRuns' | 'waitsFor'>>();
+    for (const jobId of jobIds) {
+      const waiting = this.#state.due
+        .ofJob(jobId)
+        .filter((record) => isShown(record, nowMs))
+        .sort((a, b) => (a.runId < b.runId ? -1 : 1))
+        .slice(0, WAITING_LISTED_MAX)
+        .sort((a, b) => a.fireAtMs - b.fireAtMs);
+      const waitsFor = waiting[0] && queuedView(waiting[0], nowMs, isOffered).waitsFor;
+      if (waiting.length > 0) found.set(jobId, { waitingRuns: waiting.length, waitsFor });
+    }
+    return found;
   }
 
   async lastOfJobs(jobIds: readonly JobId[]): Promise<ReadonlyMap<JobId, RunView>> {
@@ -172,6 +190,16 @@ export class MemoryRunStore implements RunStore {
 
   async request(runId: RunId): Promise<RunRequest | undefined> {
     return this.#state.requests.get(runId)?.request;
+  }
+
+  async repeatsOf(runId: RunId, limit: number): Promise<RunRepeat[]> {
+    return [...this.#state.requests]
+      .filter(([, { request }]) => request.originRunId === runId)
+      .map(([id, { request, requestedAtMs }]) => ({
+        ...{ runId: id, requestedBy: request.requestedBy, requestedAtMs },
+      }))
+      .sort((a, b) => b.requestedAtMs - a.requestedAtMs || (a.runId < b.runId ? -1 : 1))
+      .slice(0, limit);
   }
 
   #ofJob(jobId: JobId): Composed {

@@ -21,11 +21,13 @@ import {
   type FailureGroup,
   type FailuresQuery,
   type StatsStore,
+  UNOFFERED_SEEN_MAX,
   WAITING_SEEN_MAX,
   type WaitingNow,
 } from '../stats-store.ts';
 import type { UncountedEnd } from './event-log.ts';
 import type { MemoryState } from './memory-state.ts';
+import { offeredIn } from './run-views.ts';
 
 export class MemoryStatsStore implements StatsStore {
   readonly #state: MemoryState;
@@ -106,10 +108,15 @@ export class MemoryStatsStore implements StatsStore {
   }): Promise<WaitingNow> {
     const waiting = [...this.#state.due.all()]
       .filter(({ state, held, laneAtMs }) => state === 'open' && !held && laneAtMs <= nowMs)
-      .filter(({ jobId }) => namespaces?.includes(this.#state.jobs.get(jobId)?.namespace ?? '') ?? true)
-      .map(({ laneAtMs }) => laneAtMs);
-    const oldestAtMs = waiting.length === 0 ? undefined : Math.min(...waiting);
-    return { waiting: Math.min(waiting.length, WAITING_SEEN_MAX), oldestAtMs };
+      .filter(({ jobId }) => namespaces?.includes(this.#state.jobs.get(jobId)?.namespace ?? '') ?? true);
+    const oldestAtMs =
+      waiting.length === 0 ? undefined : Math.min(...waiting.map(({ laneAtMs }) => laneAtMs));
+    const isOffered = offeredIn(this.#state);
+    const unoffered = new Set(waiting.map(({ handler }) => handler).filter((name) => !isOffered(name)));
+    return {
+      ...{ waiting: Math.min(waiting.length, WAITING_SEEN_MAX), oldestAtMs },
+      unofferedHandlers: [...unoffered].sort().slice(0, UNOFFERED_SEEN_MAX),
+    };
   }
 
   async dropCounts(before: { minutesBeforeMs: number; hoursBeforeMs: number }): Promise<number> {

@@ -111,10 +111,10 @@ export const ADD_DUE = statement('add_due')`
     j.status = 'PAUSED' AND $3::smallint < 3, j.handler, CASE WHEN $3::smallint < 3 THEN ${inlineJson('j.payload')} END
   FROM jobs j WHERE j.job_id = $1::uuid AND j.status <> 'CANCELLED' FOR SHARE RETURNING job_id`;
 
-/** $1 run, $2 job, $3 now, $4 reason, $5 input, $6 payload, $7 hash of the request. */
+/** $1 run, $2 job, $3 now, $4 reason, $5 input, $6 payload, $7 hash of the request, $8 the run that it repeats, $9 who asked. */
 export const ADD_REQUEST = statement('add_request')`
-  INSERT INTO run_requests (run_id, job_id, requested_at, reason, input, payload, request_hash)
-  VALUES ($1::uuid, $2::uuid, to_timestamp($3::bigint::float8 / 1000), $4, $5, $6, $7)`;
+  INSERT INTO run_requests (run_id, job_id, requested_at, reason, input, payload, request_hash, origin_run_id, requested_by)
+  VALUES ($1::uuid, $2::uuid, to_timestamp($3::bigint::float8 / 1000), $4, $5, $6, $7, $8::uuid, $9)`;
 
 /** $1 job. The only run of a one-off is alone no longer: from now on it asks for a slot like the others. */
 export const LIMIT_PENDING = statement('limit_pending')`

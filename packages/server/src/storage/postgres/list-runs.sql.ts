@@ -3,12 +3,13 @@
  * ROWS_SCANNED_MAX rows at most; its last row, which has no status, says where it stopped.
  *
  * The parameters are those of all of them: $1 limit, $2 now, $3 whether results are read, the cursor ($4 instant, $5 run, $6 epoch),
- * $7 the earliest instant, $8 and $9 the owners that are visible, $10 to $17 the filters, NULL: any, and $18 the job.
+ * $7 the earliest instant, $8 and $9 the owners that are visible, $10 to $17 the filters, NULL: any, $18 the job, $19 whether each run is
+ * listed once, by its last attempt, and $20 whether one that waits counts as its last.
  */
 import { statement } from '../../postgres/database.ts';
 import { ROWS_SCANNED_MAX } from '../job-store.ts';
-import type { ListedRun, RunView } from '../run-store.ts';
-import { msOf, timestampOf } from './fragments.sql.ts';
+import { type ListedRun, MAY_FOLLOW, type RunView } from '../run-store.ts';
+import { msOf, pendingRun, timestampOf } from './fragments.sql.ts';
 import {
   LEASED_RUNS,
   LIVING_COLUMNS,
@@ -24,7 +25,7 @@ import { seenBy } from './upcoming.sql.ts';
 
 /** The types are told once: not every statement uses every parameter. */
 const GIVEN = `given AS (SELECT $1::bigint, $2::bigint, $3::boolean, $4::bigint, $5::uuid, $6::int, $7::bigint, $8::text[], $9::text[],
-    $10::text[], $11::text, $12::text, $13::text, $14::text, $15::text, $16::text, $17::bigint, $18::uuid)`;
+    $10::text[], $11::text, $12::text, $13::text, $14::text, $15::text, $16::text, $17::bigint, $18::uuid, $19::boolean, $20::boolean)`;
 
 const JOB_OF_RUN = columns<NonNullable<ListedRun['job']>>({
   name: 'j.name',
@@ -36,13 +37,26 @@ const JOB_OF_RUN = columns<NonNullable<ListedRun['job']>>({
 export interface RunRow {
   readonly run: RunView;
   readonly job: ListedRun['job'];
+  readonly triedAgain: boolean;
   readonly atMs: number;
 }
-const ROW = columns<RunRow>({ run: RUN, job: optional(JOB_OF_RUN), atMs: 'at' });
-const row = (run: string, at: string) => `${run}, ${JOB_OF_RUN.sql}, ${at}`;
+const ROW = columns<RunRow>({ run: RUN, job: optional(JOB_OF_RUN), triedAgain: 'again', atMs: 'at' });
+const row = (run: string, at: string, again = 'false') => `${run}, ${JOB_OF_RUN.sql}, ${again}, ${at}`;
+
+/** Ended so, the run r may have been tried again. */
+const MAY_BE_FOLLOWED = `r.status IN (${MAY_FOLLOW.map((status) => `'${status}'`).join(', ')})`;
+/** An hour of slack: clocks of databases may be set back. The leases are read once for all rows. */
+const HANDED_OUT_AGAIN = `(EXISTS (SELECT FROM job_runs n WHERE n.run_id = r.run_id AND n.epoch > r.epoch
+      AND n.created_at >= r.created_at - interval '1 hour')
+    OR r.run_id IN (SELECT u.run_id FROM leases l CROSS JOIN LATERAL unnest(l.run_ids) WITH ORDINALITY AS u(run_id, ord)
+      WHERE ${OPEN}))`;
+const WAITS_AGAIN = `EXISTS (SELECT FROM ${pendingRun('r.run_id')} w)`;
+const IS_LAST = `($19::boolean IS NOT TRUE OR NOT ${MAY_BE_FOLLOWED} OR NOT (${HANDED_OUT_AGAIN} OR ($20::boolean AND ${WAITS_AGAIN})))`;
+
 const ENDED_COLUMNS = row(
   RUN.sql.replace(RESULT, `CASE WHEN $3::boolean THEN ${RESULT} END`),
   msOf('r.created_at'),
+  `${MAY_BE_FOLLOWED} AND (${HANDED_OUT_AGAIN} OR ${WAITS_AGAIN})`,
 );
 
 /** The columns of a row that has no status: run, job, epoch, and the instant. */
@@ -83,7 +97,7 @@ const ended = (name: string, of: string): Read<RunRow> => ({
   row: ROW,
   text: `WITH ${GIVEN}, page AS MATERIALIZED (
     SELECT ${ENDED_COLUMNS} FROM (${of} LIMIT ${ROWS_SCANNED_MAX}) r ${jobOf('r')}
-    WHERE ${conditions(OF_HISTORY)} AND ${SINCE} ${NEWEST_FIRST} LIMIT $1
+    WHERE ${conditions(OF_HISTORY)} AND ${SINCE} AND ${IS_LAST} ${NEWEST_FIRST} LIMIT $1
   )
   SELECT * FROM page
   UNION ALL SELECT ${stopped({ run: 'stop.run_id', epoch: 'stop.epoch', at: msOf('stop.created_at') })}

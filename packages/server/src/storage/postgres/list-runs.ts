@@ -10,8 +10,10 @@ import { ROWS_SCANNED_MAX } from '../job-store.ts';
 import {
   asksFor,
   compareRunCursors,
+  isOfFailure,
   type ListedRun,
   LOOK_BACK_MS,
+  listsNextAttempts,
   listsWaiting,
   type RunCursor,
   type RunList,
@@ -38,6 +40,9 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000' as RunId;
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff' as RunId & JobId;
 const START: RunCursor = { atMs: FOREVER_MS, runId: LAST_ID, epoch: 0 };
 
+/** Failures that are read at a time to be judged. */
+const PART = 1_000;
+
 /** The first window of successes; each is four times as wide as the one before while few are found. */
 const WINDOW_MS = 1_000;
 const WIDER = 4;
@@ -57,7 +62,22 @@ interface Range {
 }
 
 export function listRuns(database: Database, query: RunQuery): Promise<RunList> {
+  if (query.failure !== undefined) return listFailures(database, query);
   return listsWaiting(query) === 'only' ? listWaiting(database, query) : listMerged(database, query);
+}
+
+/** Which errors are alike is judged here, not by the database: what failed is read in parts, up to what any list looks through. */
+async function listFailures(database: Database, query: RunQuery): Promise<RunList> {
+  const found: ListedRun[] = [];
+  let before = query.before;
+  for (let looked = 0; looked < ROWS_SCANNED_MAX; looked += PART) {
+    const { runs, stoppedAt } = await listMerged(database, { ...query, before, limit: PART });
+    found.push(...runs.filter((one) => isOfFailure(query, one)));
+    if (found.length >= query.limit) return { runs: found.slice(0, query.limit), stoppedAt: undefined };
+    before = runs.length === PART ? runs.at(-1)?.cursor : stoppedAt;
+    if (before === undefined) return { runs: found, stoppedAt: undefined };
+  }
+  return { runs: found, stoppedAt: before };
 }
 
 async function listMerged(database: Database, query: RunQuery): Promise<RunList> {
@@ -65,7 +85,8 @@ async function listMerged(database: Database, query: RunQuery): Promise<RunList>
   const before = earlier(query.before as RunCursor | undefined, untilMs);
   const lookBackMs = sinceMs === undefined ? 0 : sinceMs - LOOK_BACK_MS;
   const parts: Part[] = [];
-  const isOnOffer = query.error === undefined;
+  // What has not ended, and what succeeded, has no error.
+  const isOnOffer = query.error === undefined && query.failure === undefined;
   if (jobId !== undefined && isOnOffer && listsWaiting(query) === 'too') {
     const rows = await readAll(database, WAITING_RUNS_OF_JOB, parametersOf(query, { before, jobId }));
     const isBefore = ({ run }: RunRow) => untilMs === undefined || run.createdAtMs < untilMs;
@@ -86,17 +107,20 @@ async function listMerged(database: Database, query: RunQuery): Promise<RunList>
       parts.push(await readOrdered(database, NOT_SUCCEEDED_RUNS, query, { before, fromMs }));
     }
   }
-  return merged(parts, query.limit);
+  return merged(parts, query);
 }
 
 /** The list ends where the first of its parts stopped: the others must not run ahead of it. */
-function merged(parts: readonly Part[], limit: number): RunList {
+function merged(parts: readonly Part[], { limit, lastAttempts }: RunQuery): RunList {
   const [stoppedAt] = parts.flatMap((part) => part.stoppedAt ?? []).sort(compareRunCursors);
   const found = new Map<string, ListedRun & { readonly cursor: RunCursor }>();
   for (const { rows } of parts) {
-    for (const { run, job, atMs } of rows) {
+    for (const { run, job, triedAgain, atMs } of rows) {
       const cursor = { atMs: Math.round(atMs), runId: run.runId, epoch: run.epoch };
-      found.set(`${run.runId}/${run.epoch}`, { run, job, cursor });
+      const key = lastAttempts ? run.runId : `${run.runId}/${run.epoch}`;
+      const known = found.get(key);
+      if (known && known.run.epoch > run.epoch) continue;
+      found.set(key, { run, job, triedAgain, cursor });
     }
   }
   const runs = [...found.values()]
@@ -158,7 +182,7 @@ async function listWaiting(database: Database, query: RunQuery): Promise<RunList
   return {
     runs: rows
       .filter((row) => !isStop(row))
-      .map((row) => ({ run: row.run, job: row.job, cursor: cursor(row) })),
+      .map((row) => ({ run: row.run, job: row.job, triedAgain: false, cursor: cursor(row) })),
     stoppedAt: stop && cursor(stop),
   };
 }
@@ -175,6 +199,7 @@ function parametersOf(query: RunQuery, { before = START, fromMs = 0, jobId }: Ra
     ...[query.namespace ?? null, query.userId ?? null, query.handler ?? null],
     labels === undefined ? null : JSON.stringify(labels),
     ...[query.workerId ?? null, query.error ?? null, query.sinceMs ?? null, jobId ?? null],
+    ...[query.lastAttempts ?? false, listsNextAttempts(query)],
   ];
 }
 

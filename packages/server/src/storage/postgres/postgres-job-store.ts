@@ -271,8 +271,8 @@ export async function addRun(session: Session, jobId: JobId, run: NewRun): Promi
   if (rows.length === 0) return false;
   const { request } = run;
   if (request) {
-    const { reason, input, payload, requestHash } = request;
-    const said = [reason, input, payload, requestHash].map((text) => text ?? null);
+    const { reason, input, payload, requestHash, originRunId, requestedBy } = request;
+    const said = [reason, input, payload, requestHash, originRunId, requestedBy].map((text) => text ?? null);
     await session.query(sql.ADD_REQUEST, [run.runId, jobId, run.fireAtMs, ...said]);
   }
   if (run.rerunOf) await session.query(MARK_REDRIVEN, [run.rerunOf, run.runId]);

@@ -1,6 +1,6 @@
 /** The run store on PostgreSQL: what waits, what is held and what ran, composed for people. */
 
-import { type JobId, type PendingRun, RESULT_BYTES_MAX, type RunId } from '@carillon/domain';
+import { type JobId, type PendingRun, RESULT_BYTES_MAX, type RunId, type RunRepeat } from '@carillon/domain';
 import { plainArray } from '../../postgres/array-literal.ts';
 import { type Database, RollBack } from '../../postgres/database.ts';
 import type { RunRequest } from '../due.ts';
@@ -36,7 +36,9 @@ import {
   LIVING_ON_WORKER,
   MARK_REDRIVEN,
   PENDING_OF_JOB,
+  REPEATS_OF_RUN,
   REQUEST_OF_RUN,
+  WAITING_OF_JOBS,
 } from './run.sql.ts';
 import { MOVE_CHECKPOINT } from './run-state.sql.ts';
 import { readAll, readFirst } from './selection.ts';
@@ -92,6 +94,12 @@ export class PostgresRunStore implements RunStore {
     return (await readFirst(this.#database, ACTIVITY_OF_JOB, [jobId, nowMs]))!;
   }
 
+  async waitingOfJobs(jobIds: readonly JobId[], nowMs: number) {
+    if (jobIds.length === 0) return new Map();
+    const rows = await readAll(this.#database, WAITING_OF_JOBS, [plainArray(jobIds), nowMs]);
+    return new Map(rows.map(({ jobId, ...waiting }) => [jobId, waiting]));
+  }
+
   async lastOfJobs(jobIds: readonly JobId[]): Promise<ReadonlyMap<JobId, RunView>> {
     const last = new Map<JobId, RunView>();
     if (jobIds.length === 0) return last;
@@ -140,6 +148,10 @@ export class PostgresRunStore implements RunStore {
 
   request(runId: RunId): Promise<RunRequest | undefined> {
     return readFirst(this.#database, REQUEST_OF_RUN, [runId]);
+  }
+
+  repeatsOf(runId: RunId, limit: number): Promise<RunRepeat[]> {
+    return readAll(this.#database, REPEATS_OF_RUN, [runId, limit]);
   }
 
   redrive(runId: RunId, as: Redrive): Promise<boolean> {

@@ -150,11 +150,11 @@ export class PostgresStatsStore implements StatsStore {
     namespaces: readonly string[] | undefined;
   }): Promise<WaitingNow> {
     const keys = namespaces ? plainArray(namespaces.map(namespaceKey)) : null;
-    const [row] = await this.#database.query<readonly [number, number | null]>(sql.WAITING_NOW, [
-      nowMs,
-      keys,
-    ]);
-    return { waiting: row![0], oldestAtMs: row![1] ?? undefined };
+    const [row] = await this.#database.query<readonly [number, number | null, readonly string[]]>(
+      sql.WAITING_NOW,
+      [nowMs, keys],
+    );
+    return { waiting: row![0], oldestAtMs: row![1] ?? undefined, unofferedHandlers: row![2] };
   }
 
   async dropCounts(before: { minutesBeforeMs: number; hoursBeforeMs: number }): Promise<number> {

@@ -81,10 +81,11 @@ describeEachPostgres('lists of runs', (server) => {
       return answer;
     };
     const parameters = (
-      over: { beforeMs?: number; fromMs?: number; jobId?: string; limit?: number } = {},
+      over: { beforeMs?: number; fromMs?: number; jobId?: string; limit?: number; last?: boolean } = {},
     ) => {
-      const { beforeMs = END_MS, fromMs = 0, jobId = null, limit = 50 } = over;
-      return [limit, END_MS, false, beforeMs, LAST_ID, 0, fromMs, ...Array(10).fill(null), jobId];
+      const { beforeMs = END_MS, fromMs = 0, jobId = null, limit = 50, last = false } = over;
+      const filters = Array(10).fill(null);
+      return [limit, END_MS, false, beforeMs, LAST_ID, 0, fromMs, ...filters, jobId, last, last];
     };
 
     beforeAll(async () => {
@@ -115,6 +116,12 @@ describeEachPostgres('lists of runs', (server) => {
       const toTheEnd = await plan('not_succeeded_runs', parameters({ limit: 1_000 }));
       // Once for the page and once for where it stopped.
       expect(lookedAt(toTheEnd, HISTORY)).toBeLessThanOrEqual(2 * failures);
+    });
+
+    it('whether a run was tried again is looked up for it alone', async () => {
+      const found = await plan('not_succeeded_runs', parameters({ last: true }));
+      expect(lookedAt(found, HISTORY)).toBeLessThanOrEqual(60);
+      expect(lookedAt(found, /^due$/)).toBeLessThanOrEqual(100);
     });
 
     it('a list of one job reads the runs of that job', async () => {

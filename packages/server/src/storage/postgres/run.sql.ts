@@ -1,8 +1,10 @@
 /** Statements of the run store: what people read. Every one goes through an index of the table it touches. */
 import {
+  type JobId,
   type PendingRun,
   type PendingState,
   type RunProgress,
+  type RunRepeat,
   type Schedule,
   WAITING_RUNS_MAX,
   type WaitCode,
@@ -11,13 +13,14 @@ import {
 import { statement } from '../../postgres/database.ts';
 import type { RunRequest } from '../due.ts';
 import { ROWS_SCANNED_MAX } from '../job-store.ts';
-import type {
-  DeadLetter,
-  DeadLetterCursor,
-  DeadLetterFilter,
-  JobActivity,
-  LatestAttempt,
-  RunView,
+import {
+  type DeadLetter,
+  type DeadLetterCursor,
+  type DeadLetterFilter,
+  type JobActivity,
+  type LatestAttempt,
+  type RunView,
+  WAITING_LISTED_MAX,
 } from '../run-store.ts';
 import { priorityWord, triggerWord } from './codes.ts';
 import { exists, IS_SPREAD, msOf, pendingRun, timestampOf } from './fragments.sql.ts';
@@ -172,6 +175,28 @@ export const ACTIVITY_OF_JOB = read('activity_of_job', ACTIVITY)`
     ) d ${WITH_WAITS_FOR}
   ) waits ON true`;
 
+interface WaitingOfJob extends Pick<JobActivity, 'waitingRuns' | 'waitsFor'> {
+  readonly jobId: JobId;
+}
+const WAITING_OF_JOB = columns<WaitingOfJob>({
+  jobId: 'q.job_id',
+  waitingRuns: 'w.runs',
+  waitsFor: optional(
+    columns<WaitsFor>({ code: 'waits.code', untilMs: 'waits.until_at', handler: 'waits.handler' }),
+  ),
+});
+
+/** $1 jobs, $2 now. */
+export const WAITING_OF_JOBS = read('waiting_of_jobs', WAITING_OF_JOB)`
+  SELECT ${WAITING_OF_JOB.sql} FROM unnest($1::uuid[]) AS q(job_id) CROSS JOIN LATERAL (
+    SELECT count(*)::int
+    FROM (SELECT FROM due d WHERE d.job_id = q.job_id AND ${IS_SHOWN} ORDER BY d.run_id LIMIT ${WAITING_LISTED_MAX}) d
+  ) AS w(runs) LEFT JOIN LATERAL (
+    SELECT ${WAITS_FOR_COLUMNS} FROM (
+      SELECT * FROM due d WHERE d.job_id = q.job_id AND ${IS_SHOWN} ORDER BY d.fire_at, d.run_id LIMIT 1
+    ) d ${WITH_WAITS_FOR}
+  ) waits ON true WHERE w.runs > 0`;
+
 /** $1 jobs. Living attempts, and of each job the one that ended last; without results, which may be large. */
 export const LAST_OF_JOBS = read('last_of_jobs', RUN)`
   (SELECT ${LIVING_COLUMNS} FROM ${LEASED_RUNS}
@@ -320,7 +345,20 @@ const REQUEST = columns<RunRequest>({
   input: 'q.input',
   payload: 'q.payload',
   requestHash: 'q.request_hash',
+  originRunId: 'q.origin_run_id',
+  requestedBy: 'q.requested_by',
 });
 
 export const REQUEST_OF_RUN = read('request_of_run', REQUEST)`
   SELECT ${REQUEST.sql} FROM run_requests q WHERE q.run_id = $1::uuid`;
+
+const REPEAT = columns<RunRepeat>({
+  runId: 'q.run_id',
+  requestedBy: 'q.requested_by',
+  requestedAtMs: ms('q.requested_at'),
+});
+
+/** $1 run, $2 limit. */
+export const REPEATS_OF_RUN = read('repeats_of_run', REPEAT)`
+  SELECT ${REPEAT.sql} FROM run_requests q WHERE q.origin_run_id = $1::uuid
+  ORDER BY q.requested_at DESC, q.run_id LIMIT $2`;

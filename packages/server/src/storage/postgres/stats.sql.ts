@@ -3,7 +3,7 @@ import type { JobId, RunId } from '@carillon/domain';
 import { type Statement, statement } from '../../postgres/database.ts';
 import { NO_MESSAGE } from '../bound-failures.ts';
 import type { Bucket, CountedAttempt, FailureGroup } from '../stats-store.ts';
-import { WAITING_SEEN_MAX } from '../stats-store.ts';
+import { UNOFFERED_SEEN_MAX, WAITING_SEEN_MAX } from '../stats-store.ts';
 import { triggerWord } from './codes.ts';
 import { exists, IS_SPREAD, timestampOf } from './fragments.sql.ts';
 import { inLane, lanes, NAMESPACE_KEY } from './lane.sql.ts';
@@ -207,12 +207,17 @@ const WAITING = `SELECT min(w.lane_at), count(*)::int FROM (
 
 /** $1 now, $2 numbers of namespaces, or NULL: all. The first run of a lane has waited for longest in it; of very many lanes only some are looked at. */
 export const WAITING_NOW = statement('waiting_now')`
-  WITH RECURSIVE ${lanes({ first: ['due.lane_at'] })}, seen AS MATERIALIZED (
+  WITH RECURSIVE ${lanes({ first: ['due.lane_at'], also: ['due.handler'] })}, seen AS MATERIALIZED (
     SELECT * FROM (SELECT * FROM lane LIMIT ${LANES_SEEN_MAX}) lane
     WHERE lane.lane_at <= $1::bigint AND ($2::int[] IS NULL OR ${NAMESPACE_KEY('lane.tenant')}::int = ANY($2::int[]))
     ORDER BY lane.lane_at
   )
-  SELECT w.count, (SELECT min(lane_at) FROM seen) FROM (${WAITING}) AS w(first, count)`;
+  SELECT w.count, (SELECT min(lane_at) FROM seen), ARRAY(
+      SELECT DISTINCT seen.handler FROM seen
+      WHERE NOT EXISTS (SELECT FROM workers v WHERE NOT v.dead AND seen.handler = ANY(v.handlers))
+      ORDER BY seen.handler LIMIT ${UNOFFERED_SEEN_MAX}
+    )
+  FROM (${WAITING}) AS w(first, count)`;
 
 /** $1 before. */
 const drop = (table: string): Statement => ({

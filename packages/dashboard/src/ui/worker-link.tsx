@@ -1,0 +1,33 @@
+/** A worker by the name it gives itself, as far as the caller may read workers; otherwise by the end of its id. */
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { carillon } from '../api/carillon.ts';
+import { may, useCaller } from '../api/session.ts';
+
+const READ_MAX = 1_000;
+const KEPT_MS = 30_000;
+
+export function useWorkerName(): (workerId: string) => string | undefined {
+  const allowed = may(useCaller(), 'workers.read');
+  const { data } = useQuery({
+    queryKey: ['worker names'],
+    queryFn: async () => {
+      const workers = await carillon.workers.list({ limit: READ_MAX }).toArray({ max: READ_MAX });
+      return new Map(workers.map(({ worker_id: id, name }) => [id, name]));
+    },
+    staleTime: KEPT_MS,
+    enabled: allowed,
+  });
+  return (workerId) => data?.get(workerId) ?? undefined;
+}
+
+export function WorkerLink({ workerId }: { workerId: string | null }) {
+  const nameOf = useWorkerName();
+  if (workerId === null) return <span className="muted">–</span>;
+  const name = nameOf(workerId);
+  return (
+    <Link to="/workers/$workerId" params={{ workerId }} title={workerId}>
+      {name ?? <span className="mono">{workerId.slice(-12)}</span>}
+    </Link>
+  );
+}
