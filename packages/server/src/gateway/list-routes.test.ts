@@ -357,7 +357,7 @@ describe('workers', () => {
       running: 1,
       handlers: [],
       ...{ name: null, language: null, version: null, labels: {} },
-      ...{ remote: false, draining: false, stuck: 0 },
+      ...{ remote: false, draining: false, stuck: 0, lost_at: null, lost_runs: 0, lost_run_ids: [] },
       last_seen_at: '2030-01-01T12:00:00.000Z',
       last_seen: '2030-01-01T12:00:00.000Z',
     };
