@@ -59,7 +59,7 @@ describe.skipIf(!hasBrowser())('runs and their attempts', () => {
     expect(await row.textContent()).toMatch(/failed[\s\S]*4[\s\S]*the tape is full/);
     expect(await row.textContent()).not.toContain('tried again');
     await row.getByRole('checkbox').click();
-    await page.getByText('1 ticked').waitFor();
+    await page.getByText('1 selected').waitFor();
     await shoot('runs-last-attempts');
     await page.getByLabel('Each attempt').check();
     await page.waitForURL(/attempts=all/);

@@ -4,21 +4,16 @@ import {
   type Action,
   actorOf,
   type Caller,
-  type CheckpointFacts,
   callerKey,
-  type DeadLetter,
   EVERYWHERE,
-  inputShownTo,
   isFinal,
   type Job,
   type JobId,
   type JsonObject,
-  letterShownTo,
   type Moment,
   may,
   Refusal,
   type RunId,
-  type RunRepeat,
   type RunSelection,
   readRunInput,
   readRunReason,
@@ -33,36 +28,14 @@ import { auditEntry, jobSubject } from '../audit/audit-log.ts';
 import { requireSecrets } from '../secrets/secrets.ts';
 import type { NewRun, RunRequest } from '../storage/due.ts';
 import type { StoredCheckpoint } from '../storage/run-state-store.ts';
-import {
-  type ListedRun,
-  MAY_FOLLOW,
-  type RunPage,
-  type RunQuery,
-  type RunView,
-} from '../storage/run-store.ts';
+import type { ListedRun, RunPage, RunQuery, RunView } from '../storage/run-store.ts';
+import { checkpointOf, describeRun, type RunDetails } from './describe-run.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { announceChange } from './support/announce.ts';
 import { type Part, readWithinBytes } from './support/read-within-bytes.ts';
 import { jobGone, jobNotFound, runNotFound, visibleJob, visibleRun } from './support/visibility.ts';
 
-export interface RunDetails {
-  readonly latest: RunView;
-  /** Latest first. */
-  readonly attempts: readonly RunView[];
-  /** What it was asked for with, merged over the payload of its job. */
-  readonly input: JsonObject | undefined;
-  /** What its next attempt goes on from. */
-  readonly checkpoint: CheckpointFacts | undefined;
-  /** Undefined: it was not given up. */
-  readonly letter: DeadLetter | undefined;
-  /** The ended run that was redriven or run again as this one, and the name of who asked for that. */
-  readonly originRunId: RunId | undefined;
-  readonly requestedBy: string | undefined;
-  /** What it was redriven or run again as, the latest first. */
-  readonly repeats: readonly RunRepeat[];
-  /** The name of who asked for its end. */
-  readonly cancelledBy: string | undefined;
-}
+export type { RunDetails };
 
 export interface CancelledRun {
   readonly jobId: JobId;
@@ -99,9 +72,6 @@ export interface ListedRuns {
   readonly next: ListedRun['cursor'] | undefined;
 }
 
-const REPEATS_MAX = 10;
-/** Entries of the audit log that are looked at. */
-const ENTRIES_MAX = 100;
 /** A line of a log quotes the beginning of a result. */
 const LOGGED_RESULT_CHARS_MAX = 1_000;
 
@@ -116,20 +86,7 @@ export function runOperations(ports: OperationPorts) {
   return {
     async getRun(caller: Caller, runId: RunId): Promise<RunDetails> {
       const { attempts, job } = await visibleRun(ports, { caller, runId, action: 'runs.read' });
-      const shown = runsShownTo(caller, job, attempts);
-      const latest = shown[0]!;
-      const request = latest.trigger === 'schedule' ? undefined : await storage.runs.request(runId);
-      const input = request?.input === undefined ? undefined : (JSON.parse(request.input) as JsonObject);
-      const checkpoint = await checkpointOf(ports, latest);
-      const isEnded = isFinal(latest.status);
-      const letter = MAY_FOLLOW.includes(latest.status) ? await storage.runs.deadLetter(runId) : undefined;
-      return {
-        ...{ latest, attempts: shown, input: inputShownTo(caller, job, input), checkpoint },
-        letter: letter && letterShownTo(caller, letter),
-        ...{ originRunId: request?.originRunId, requestedBy: request?.requestedBy },
-        repeats: isEnded ? await storage.runs.repeatsOf(runId, REPEATS_MAX) : [],
-        cancelledBy: await cancelledBy(ports, latest),
-      };
+      return describeRun(ports, caller, { runId, job, attempts });
     },
 
     /** With its value, which may hold as much as a payload. */
@@ -246,23 +203,6 @@ export async function failureKeyOf(
   return failure === undefined ? undefined : storage.stats.fingerprintKey();
 }
 
-/** By itself, or with its job. Undefined: it was not cancelled, or the audit log does not know it any more. */
-async function cancelledBy(
-  { audit }: Pick<OperationPorts, 'audit'>,
-  { runId, jobId, status }: RunView,
-): Promise<string | undefined> {
-  if (status !== 'CANCELLED' && status !== 'CANCELLING') return undefined;
-  for (const [subjectId, actions] of [
-    [runId, ['runs.cancel']],
-    [jobId, ['jobs.cancel', 'jobs.delete']],
-  ] as const) {
-    const entries = await audit.ofSubject({ subjectId, limit: ENTRIES_MAX });
-    const entry = entries.find(({ action }) => (actions as readonly string[]).includes(action));
-    if (entry) return entry.actor.name;
-  }
-  return undefined;
-}
-
 /** A run that the caller may cancel. */
 export async function cancelFound(
   { storage, clock, signals }: Pick<OperationPorts, 'storage' | 'clock' | 'signals'>,
@@ -309,15 +249,6 @@ export async function rerunFound(
     ...{ caller, action: 'runs.rerun', job, nominalAtMs, rerunOf: runId, asked: options },
     request: { ...options, input },
   });
-}
-
-/** A run that has succeeded or was cancelled has none: what may be left of it is about to be removed. */
-async function checkpointOf(
-  { storage }: Pick<OperationPorts, 'storage'>,
-  { runId, status }: RunView,
-): Promise<StoredCheckpoint | undefined> {
-  if (status === 'SUCCESS' || status === 'CANCELLED' || status === 'SKIPPED') return undefined;
-  return storage.runState.checkpoint(runId);
 }
 
 /** Errors quote what payloads hold: only those that the caller sees whole are searched. */
