@@ -32,4 +32,5 @@ export {
   parseIfMatch,
   readId,
 } from './rest/values.ts';
+export * from './rest/workers.ts';
 export * as rpc from './rpc/index.ts';
