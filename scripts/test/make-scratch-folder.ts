@@ -28,7 +28,8 @@ export async function makeScratchFolder(): Promise<ScratchFolder | undefined> {
   // Short: paths of sockets in it must fit into 104 bytes.
   const path = await mkdtemp(join(MEMORY, `${PREFIX}${process.pid}-`)).catch(() => undefined);
   if (path === undefined) return undefined;
-  const remove = () => rm(path, { recursive: true, force: true });
+  // A database of a test that was interrupted may still write: what it leaves is removed by the next run.
+  const remove = () => rm(path, { recursive: true, force: true, maxRetries: 5 }).catch(() => undefined);
   if (await canExecute(path)) return { path, remove };
   await remove();
   return undefined;
