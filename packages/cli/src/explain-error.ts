@@ -120,6 +120,8 @@ export const FIXES: Readonly<Record<string, string>> = {
     'Sign in with `carillon login`, or give a key with --key (or CARILLON_KEY) and its server with --url (or CARILLON_URL).',
   rate_limited: 'Wait a moment and try again.',
   job_not_found: '`carillon jobs list` shows the jobs you may see.',
+  fire_not_found: 'Name one of the next fires with --at, or leave --at out for the next one.',
+  fire_passed: 'Choose a fire that is not due yet. `carillon runs cancel` stops what has started.',
   run_not_found: '`carillon runs list <job>` shows the runs of a job.',
   checkpoint_not_found: '`carillon runs show` says whether a run has one.',
   dead_letter_not_found: '`carillon dlq list` shows them.',

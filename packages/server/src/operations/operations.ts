@@ -40,6 +40,7 @@ export function createOperations(ports: OperationPorts) {
     ...jobReading(ports),
     ...jobChanges(ports, lanes),
     ...jobsByKey(ports),
+    // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
     ...runOperations(ports),
     ...bulkRunOperations(ports, lanes),
     ...stripOperations(ports),

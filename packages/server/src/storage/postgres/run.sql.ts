@@ -193,7 +193,9 @@ export const WAITING_OF_JOBS = read('waiting_of_jobs', WAITING_OF_JOB)`
     FROM (SELECT FROM due d WHERE d.job_id = q.job_id AND ${IS_SHOWN} ORDER BY d.run_id LIMIT ${WAITING_LISTED_MAX}) d
   ) AS w(runs) LEFT JOIN LATERAL (
     SELECT ${WAITS_FOR_COLUMNS} FROM (
-      SELECT * FROM due d WHERE d.job_id = q.job_id AND ${IS_SHOWN} ORDER BY d.fire_at, d.run_id LIMIT 1
+      SELECT * FROM (
+        SELECT * FROM due d WHERE d.job_id = q.job_id AND ${IS_SHOWN} ORDER BY d.run_id LIMIT ${WAITING_LISTED_MAX}
+      ) d ORDER BY d.fire_at, d.run_id LIMIT 1
     ) d ${WITH_WAITS_FOR}
   ) waits ON true WHERE w.runs > 0`;
 
