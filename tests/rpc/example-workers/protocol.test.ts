@@ -364,6 +364,8 @@ describe.each(await findWorkers())('$language', (found) => {
 
     test('says last that it leaves, and starts nothing that comes after that', async () => {
       const { server, session, worker } = await connect({ ignoresLeave: true });
+      // It beats once it has read the welcome: before, it is not connected, and has nobody to tell.
+      await eventually(() => expect(session.received.some(({ beat }) => beat)).toBe(true), LIMIT);
       worker.signal('SIGTERM');
       await eventually(() => expect(session.received.some(({ leave }) => leave)).toBe(true), LIMIT);
       server.assign(session, LEASE, [{ handler: 'echo' }]);
