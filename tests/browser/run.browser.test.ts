@@ -65,7 +65,7 @@ describe.skipIf(!hasBrowser())('a run', () => {
     const { run_id: runId } = await stage.admin.jobs.runNow(holder.job_id);
     await page.goto(`/runs/${runId}`);
     await page.getByText(/may have 1 run at a time/).waitFor();
-    await page.getByText('What helps:').waitFor();
+    await page.getByText('cancel one, or allow more runs at a time.').waitFor();
     await page.getByText('Place in the line: 1').waitFor();
     await expectAccessibleInBothSchemes(page);
     await page.getByRole('list', { name: 'Runs that hold it' }).getByRole('link', { name: /^run/ }).click();
@@ -82,7 +82,8 @@ describe.skipIf(!hasBrowser())('a run', () => {
     const run = await make({ name: 'pictures', handler: 'resize' }, 'QUEUED');
     await page.goto(`/runs/${run.run_id}`);
     await page.getByText('No worker offers the handler `resize`.').waitFor();
-    await page.getByText('What helps:').waitFor();
+    await page.getByText('Start a worker that offers the handler.').waitFor();
+    await page.getByRole('link', { name: 'Edit the job' }).waitFor();
   });
 
   test('is run again once by a double click, and [ and ] lead from one to the other', async () => {
@@ -169,7 +170,7 @@ describe.skipIf(!hasBrowser())('a run', () => {
     await page.getByRole('log').getByText('line 12', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Cancel' }).focus();
     await page.keyboard.press('Enter');
-    await page.getByRole('dialog').waitFor();
+    await page.getByRole('button', { name: 'Cancel the run' }).and(page.locator(':focus')).waitFor();
     await page.keyboard.press('Enter');
     await page.locator('[data-state="CANCELLED"]').first().waitFor();
     await page.getByRole('button', { name: 'Run again', exact: true }).waitFor();

@@ -9,7 +9,7 @@ export function OpenLettersCount() {
   if (open === 0) return null;
   const words = open > COUNTED_MAX ? `${COUNTED_MAX}+` : String(open);
   return (
-    <Badge size="sm" color="red.8" variant="filled" aria-label={`${words} open`} title={`${words} open`}>
+    <Badge size="sm" color="red.9" variant="filled" aria-label={`${words} open`} title={`${words} open`}>
       {words}
     </Badge>
   );

@@ -145,7 +145,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
             </Button>
             <Button
               type="submit"
-              color="red.8"
+              color="red.9"
               loading={busy}
               disabled={!ready}
               data-autofocus={type === undefined || undefined}

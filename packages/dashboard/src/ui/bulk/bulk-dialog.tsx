@@ -167,7 +167,7 @@ export function BulkDialog<Filter>(props: BulkDialogProps<Filter>) {
               </Button>
             )}
             {step === 'asking' && count > 0 && (
-              <Button type="submit" disabled={!isReady} color={action.danger ? 'red.8' : undefined}>
+              <Button type="submit" disabled={!isReady} color={action.danger ? 'red.9' : undefined}>
                 {action.verb} {count}
               </Button>
             )}
