@@ -10,6 +10,7 @@ import {
   hasBrowser,
   type Page,
   PageStage,
+  tryAgain,
 } from './stage.ts';
 
 const WAIT = { withinMs: 60_000 };
@@ -183,7 +184,7 @@ describe.skipIf(!hasBrowser())('a run', () => {
     await page.goto(`/runs/${run.run_id}`);
     await page.getByText('The database does not answer.').first().waitFor();
     await mend();
-    await page.getByRole('button', { name: 'Try again' }).first().click();
+    await tryAgain(page);
     await page.getByRole('heading', { name: 'unread' }).waitFor();
     stage.forgiveFailedAnswers();
   });

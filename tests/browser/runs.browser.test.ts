@@ -10,6 +10,7 @@ import {
   type Page,
   PageStage,
   pathOf,
+  tryAgain,
 } from './stage.ts';
 
 const WAIT = { withinMs: 60_000 };
@@ -171,7 +172,7 @@ describe.skipIf(!hasBrowser())('the list of runs', () => {
     await page.getByRole('alert').getByText('The database does not answer.').waitFor();
     await expectAccessibleInBothSchemes(page);
     await mend();
-    await page.getByRole('button', { name: 'Try again' }).click();
+    await tryAgain(page);
     await rows().first().waitFor();
     stage.forgiveFailedAnswers();
   });

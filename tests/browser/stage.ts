@@ -173,6 +173,12 @@ export async function signIn(page: Page, name: string, password = PASSWORD): Pro
   await page.waitForURL((url) => !url.pathname.endsWith('/login'));
 }
 
+/** Clicks where it is still there: the page may have read by itself meanwhile. */
+export const tryAgain = (page: Page): Promise<void> =>
+  page.evaluate(
+    "for (const each of document.querySelectorAll('button')) if (each.textContent === 'Try again') each.click()",
+  );
+
 /** Everything about these paths fails as behind a proxy whose server is away; the answered function ends it. */
 export async function breakAnswers(page: Page, path: RegExp): Promise<() => Promise<void>> {
   await page.route(path, (route) =>
