@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -29,7 +30,7 @@ const (
 	dialPauseMax  = 5 * time.Second
 	// The other side is dead when a beat, or a hello, has no answer for so long.
 	answerTimeMax = 5 * time.Second
-	// Trying at once what was refused does not help.
+	// An address that refused the worker is not dialled again before; the others are, for runs do not wait for their worker so long.
 	refusedPause = 30 * time.Second
 )
 
@@ -53,11 +54,25 @@ var hints = [][2]string{
 	{"certificate has expired", "the certificate of the server must be renewed"},
 	{"signed by unknown authority", "--tls-ca names the authority that signed the certificate of the server"},
 	{"does not look like a TLS handshake", "the server does not speak TLS: give no --tls-ca, and no https:// in --url"},
-	{"reading server preface", "a server with TLS is dialled by https:// in --url, or with --tls-ca"},
 }
 
-func hintOf(err error) string {
-	for _, hint := range hints {
+// A server with TLS closes a connection in clear without a word; one that was killed does so as well, after it has answered.
+var unansweredHints = append(slices.Clone(hints),
+	[2]string{"reading server preface", "a server with TLS is dialled by https:// in --url, or with --tls-ca"})
+
+var digits = regexp.MustCompile(`\d+`)
+
+// problemOf says what to do as well, where it is known. hasAnswered: the server, at some time.
+func problemOf(err error, hasAnswered bool) string {
+	return fmt.Sprintf("%v%s", err, hintOf(err, hasAnswered))
+}
+
+func hintOf(err error, hasAnswered bool) string {
+	known := unansweredHints
+	if hasAnswered {
+		known = hints
+	}
+	for _, hint := range known {
 		if err != nil && strings.Contains(err.Error(), hint[0]) {
 			return " (" + hint[1] + ")"
 		}
@@ -65,21 +80,44 @@ func hintOf(err error) string {
 	return ""
 }
 
-// dialForever keeps one stream, to one server after the other. It returns when the worker is refused.
+// refusal: when an address refused the worker, and why.
+type refusal struct {
+	at     time.Time
+	reason string
+}
+
+// dialForever keeps one stream, to one server after the other. It returns when every one of them refuses the worker.
 func (w *Worker) dialForever(ctx context.Context) error {
 	wasWelcome := false
-	for i, tries := 0, 0; ; i, tries = i+1, tries+1 {
+	refusals := map[string]refusal{} // by address, since the last welcome
+	said := map[string]bool{}        // what was said of addresses since the last welcome
+	hasAnswered := map[string]bool{} // by address
+	for i, tries := 0, 0; ; i++ {
 		address := w.options.Servers[i%len(w.options.Servers)]
+		// At least one of the others has not refused it, or all would be asked again.
+		if last, isRefused := refusals[address]; isRefused && time.Since(last.at) < refusedPause {
+			continue
+		}
+		delete(refusals, address)
 		isWelcome, err := w.stream(ctx, address)
 		if ctx.Err() != nil {
 			return nil
 		}
 		if isWelcome {
 			wasWelcome, tries = true, 0
+			clear(refusals)
+			clear(said)
+			hasAnswered[address] = true
 		}
-		say("%s: %v%s", address, err, hintOf(err))
+		problem := address + ": " + problemOf(err, hasAnswered[address])
+		// Numbers, such as those of ports, make no other problem of it.
+		if key := digits.ReplaceAllString(strings.TrimPrefix(problem, address), ""); !said[address+key] {
+			say("%s", problem)
+			said[address+key] = true
+		}
 		limit := min(dialPauseMax, dialPauseMin<<min(tries, 10))
 		pause := max(dialPauseMin, time.Duration(rand.Int64N(int64(limit))))
+		tries++
 		var refused *refusedError
 		var goodbye *goodbyeError
 		switch code := status.Code(err); {
@@ -88,9 +126,14 @@ func (w *Worker) dialForever(ctx context.Context) error {
 		case errors.As(err, &goodbye):
 			pause = max(pause, goodbye.after)
 		case code == codes.Unauthenticated || code == codes.PermissionDenied || code == codes.Unimplemented:
+			refusals[address] = refusal{time.Now(), status.Convert(err).Message()}
+			hasAnswered[address] = true
+		}
+		if reasons, isByAll := w.refusedByAll(refusals); isByAll {
 			if !wasWelcome {
-				return &refusedError{status.Convert(err).Message()}
+				return &refusedError{reasons}
 			}
+			clear(refusals)
 			pause = refusedPause
 		}
 		select {
@@ -99,6 +142,18 @@ func (w *Worker) dialForever(ctx context.Context) error {
 		case <-time.After(pause):
 		}
 	}
+}
+
+func (w *Worker) refusedByAll(refusals map[string]refusal) (reasons string, isByAll bool) {
+	words := make([]string, 0, len(w.options.Servers))
+	for _, address := range w.options.Servers {
+		last, isRefused := refusals[address]
+		if !isRefused {
+			return "", false
+		}
+		words = append(words, address+": "+last.reason)
+	}
+	return strings.Join(words, "; "), true
 }
 
 // stream answers why the stream ended, and whether the server had said welcome.

@@ -1,7 +1,9 @@
 """The worker: keeps one stream to a server, and keeps the rules at the top of workers.proto. Everything here happens on one event loop."""
 
 import asyncio
+import contextlib
 import random
+import re
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable
@@ -23,7 +25,7 @@ FRAME_BYTES_MAX = 4 * 1024 * 1024
 DIAL_SECONDS_MIN, DIAL_SECONDS_MAX = 0.1, 5.0
 # The other side is dead when a beat, or a hello, has no answer for so long.
 ANSWER_SECONDS_MAX = 5.0
-# Trying at once what was refused does not help.
+# An address that refused the worker is not dialled again before; the others are, for runs do not wait for their worker so long.
 REFUSED_SECONDS = 30.0
 REFUSALS = (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.UNIMPLEMENTED)
 # How long the end of a run waits for its output when the server takes none.
@@ -40,7 +42,6 @@ HINTS = (
     ("certificate has expired", "the certificate of the server must be renewed"),
     ("CERTIFICATE_VERIFY_FAILED", "--tls-ca names the authority that signed the certificate of the server"),
     ("WRONG_VERSION_NUMBER", "the server does not speak TLS: give no --tls-ca, and no https:// in --url"),
-    ("Socket closed", "a server with TLS is dialled by https:// in --url, or with --tls-ca"),
     (
         "Connection refused",
         "nothing listens there: check the port, and that the server was started with --host, without which other machines do not reach it",
@@ -48,10 +49,15 @@ HINTS = (
 )
 
 
-def problem_text(code, details):
-    """What to do comes first, where it is known: what the library says is long."""
+# A server with TLS closes a connection in clear without a word; one that was killed does so as well, after it has answered.
+UNANSWERED_HINTS = (("Socket closed", "a server with TLS is dialled by https:// in --url, or with --tls-ca"),)
+
+
+def problem_text(code, details, has_answered=False):
+    """What to do comes first, where it is known: what the library says is long. `has_answered`: the server, at some time."""
     said = f"{code.name}: {details}"
-    return next((f"{hint} ({said})" for words, hint in HINTS if words in (details or "")), said)
+    hints = HINTS if has_answered else HINTS + UNANSWERED_HINTS
+    return next((f"{hint} ({said})" for words, hint in hints if words in (details or "")), said)
 
 
 class Refused(Exception):
@@ -98,7 +104,9 @@ class Worker:
         self._outbox = Outbox()
         self._boot_id = str(uuid.uuid4())
         self._worker_id = str(uuid.uuid4())
-        self._streams = 0
+        self._turns = 0  # addresses that were taken from the list
+        self._problems = set()  # what was said of addresses since the last welcome
+        self._answered = set()  # addresses where a server said something
         self._session = 0  # the number of streams under this id
         self._welcomed = False
         self._executions = {}  # (lease, position) -> Execution, until its process is gone
@@ -175,34 +183,53 @@ class Worker:
     # --- the stream -------------------------------------------------------------------------------------------------------------
 
     async def _dial_forever(self):
-        tries, was_welcome = 0, False
+        tries, was_welcome, servers = 0, False, self._options.servers
+        refusals = {}  # address -> (when, why), since the last welcome
         while True:
-            address = self._options.servers[self._streams % len(self._options.servers)]
+            # Those that refused it just now are left out: at least one has not, or all would have been asked again.
+            while (refusal := refusals.get(address := self._next_address())) and now() - refusal[0] < REFUSED_SECONDS:
+                pass
             cap = min(DIAL_SECONDS_MAX, DIAL_SECONDS_MIN * 2**tries)
             pause = max(DIAL_SECONDS_MIN, random.uniform(0, cap))
             tries += 1
+            refusals.pop(address, None)
             try:
                 await self._stream(address)
             except StreamEnded as ended:
-                self._say(f"{address}: {ended}")
+                self._say_once(address, str(ended))
                 pause = max(pause, ended.after_seconds)
             except OSError as error:
-                self._say(f"{error.filename} cannot be read: {error.strerror}")
+                self._say_once(address, f"{error.filename} cannot be read: {error.strerror}")
             except grpc.aio.AioRpcError as error:
-                self._say(f"{address}: {problem_text(error.code(), error.details())}")
+                self._say_once(address, problem_text(error.code(), error.details(), address in self._answered))
                 if error.code() in REFUSALS:
-                    if not was_welcome:
-                        raise Refused(error.details()) from error
-                    pause = REFUSED_SECONDS
+                    refusals[address] = (now(), error.details())
+                    self._answered.add(address)
             if self._left:
                 self._finished.set()
             if self._welcomed:
                 was_welcome, tries = True, 0
+                refusals.clear()
+            if all(server in refusals for server in servers):
+                if not was_welcome:
+                    raise Refused("; ".join(f"{server}: {why}" for server, (_, why) in refusals.items()))
+                refusals.clear()
+                pause = REFUSED_SECONDS
             await asyncio.sleep(pause)
+
+    def _next_address(self):
+        self._turns += 1
+        return self._options.servers[(self._turns - 1) % len(self._options.servers)]
+
+    def _say_once(self, address, problem):
+        """Not again until a server has said welcome. Numbers, such as those of ports, make no other problem of it."""
+        key = (address, re.sub(r"\d+", "", problem))
+        if key not in self._problems:
+            self._say(f"{address}: {problem}")
+        self._problems.add(key)
 
     async def _stream(self, address):
         self._welcomed = False
-        self._streams += 1
         self._session += 1
         limits = [("grpc.max_receive_message_length", FRAME_BYTES_MAX), ("grpc.use_local_subchannel_pool", 1)]
         tls = self._options.tls
@@ -215,8 +242,11 @@ class Worker:
             sent_at = now()
             tasks = []
             try:
-                await asyncio.wait_for(call.write(self._hello()), ANSWER_SECONDS_MAX)
+                # A server that refuses the stream may have ended it by now: reading says why.
+                with contextlib.suppress(asyncio.InvalidStateError):
+                    await asyncio.wait_for(call.write(self._hello()), ANSWER_SECONDS_MAX)
                 first = await asyncio.wait_for(self._read(call), ANSWER_SECONDS_MAX)
+                self._answered.add(address)
                 self._welcome(address, first, sent_at)
                 tasks = [
                     asyncio.create_task(self._receive(call)),
@@ -280,6 +310,7 @@ class Worker:
         if not message.HasField("welcome"):
             raise StreamEnded("the server did not say welcome")
         self._welcomed = True
+        self._problems.clear()
         if message.beat_answer.buried:
             self._start_over()
         welcome = message.welcome

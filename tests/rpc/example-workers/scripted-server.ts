@@ -33,6 +33,8 @@ export interface Script {
   buries: boolean;
   /** Says in every answer that somebody asked the worker to drain. */
   draining: boolean;
+  /** Refuses every stream with this. */
+  refusal: ConnectError | undefined;
   /** Does not end the stream of a worker that leaves. */
   readonly ignoresLeave: boolean;
 }
@@ -93,6 +95,8 @@ export class ScriptedServer {
   readonly outputs: Output[] = [];
   readonly checkpoints: { readonly leaseId: string; readonly position: number; readonly value: unknown }[] =
     [];
+  /** How many streams were refused as the script says. */
+  refused = 0;
   /** The most output that was on its way at one time. */
   outputAheadMax = 0;
   #ends = new Map<string, ToldEnd[]>();
@@ -103,6 +107,7 @@ export class ScriptedServer {
     this.script = {
       ...{ beatMs: 200, trustMs: 30_000, outputWindow: 64 * 1_024, isMute: false, keepsEndsOpen: false },
       ...{ checkpointError: '', unknownLeases: [], buries: false, draining: false, ignoresLeave: false },
+      refusal: undefined,
       ...script,
     };
     const routes = (router: ConnectRouter) =>
@@ -195,6 +200,10 @@ export class ScriptedServer {
   async *#session(requests: AsyncIterable<SessionRequest>, headers: Headers) {
     if (headers.get('authorization') !== `Bearer ${KEY}`)
       throw new ConnectError('This key may not connect workers.', Code.Unauthenticated);
+    if (this.script.refusal) {
+      this.refused += 1;
+      throw this.script.refusal;
+    }
     const session = new Session();
     this.sessions.push(session);
     void this.#read(session, requests).finally(() => session.end());
