@@ -11,6 +11,8 @@ import {
   type EngineSettings,
 } from '../../packages/server/src/compose.ts';
 import { migrate } from '../../packages/server/src/postgres/migrate.ts';
+import { MemorySignalBus } from '../../packages/server/src/signal-bus/memory-signal-bus.ts';
+import { PostgresSignalBus } from '../../packages/server/src/signal-bus/postgres/postgres-signal-bus.ts';
 import { openPostgresStorage } from '../../packages/server/src/storage/postgres/postgres-storage.ts';
 import type { Handler } from '../../packages/worker/src/handler.ts';
 import { inBatches } from '../in-batches.ts';
@@ -25,15 +27,17 @@ export async function openEngine(options: {
   slots: number;
   handler: Handler;
   settings?: Partial<EngineSettings>;
+  /** Other servers on the database hear of what it takes in at once, as they do of any server's. */
+  tellsOthers?: boolean;
 }) {
-  const { databaseUrl, slots, handler, settings } = options;
+  const { databaseUrl, slots, handler, settings, tellsOthers = false } = options;
   await migrate(databaseUrl);
-  const storage = openPostgresStorage({
-    url: databaseUrl,
-    connectionsMax: 10,
-    statementTimeoutMs: 30_000,
-    connectTimeoutMs: 5_000,
-  });
+  const connection = { url: databaseUrl, statementTimeoutMs: 30_000, connectTimeoutMs: 5_000 };
+  const storage = openPostgresStorage({ ...connection, connectionsMax: 10 });
+  const common = { clock: systemClock, random: systemRandom, log: silentLog };
+  const local = new MemorySignalBus({ log: silentLog });
+  const shared = tellsOthers ? new PostgresSignalBus({ ...connection, ...common, local }) : undefined;
+  await shared?.start();
   const engine = composeEngine({
     storage,
     handlers: new Map([[handlerName, handler]]),
@@ -42,9 +46,8 @@ export async function openEngine(options: {
     bootId: randomUUID() as BootId,
     address: 'bench',
     settings: { ...ENGINE_DEFAULTS, ...settings, slots },
-    clock: systemClock,
-    random: systemRandom,
-    log: silentLog,
+    ...common,
+    signals: shared ?? local,
     onReplaced: () => undefined,
   });
   let isRunning = false;
@@ -62,6 +65,7 @@ export async function openEngine(options: {
     /** Stops it first, if it runs. */
     async close() {
       await stop();
+      await shared?.stop();
       await storage.close();
     },
   };

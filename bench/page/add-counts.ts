@@ -1,10 +1,12 @@
 /** Adds what was tallied to the counts of the store, by the statements of the server. */
 import type pg from 'pg';
-import { plainArray, textArray } from '../../packages/server/src/postgres/array-literal.ts';
 import { boundFailures } from '../../packages/server/src/storage/bound-failures.ts';
+import {
+  countParameters,
+  failureParameters,
+} from '../../packages/server/src/storage/postgres/count-parameters.ts';
 import { ADD_COUNTS, ADD_FAILURES } from '../../packages/server/src/storage/postgres/stats.sql.ts';
 import type { CountRow, RunTally } from '../../packages/server/src/storage/run-tally.ts';
-import { COUNTS } from '../../packages/server/src/storage/stats-store.ts';
 
 /** Of minutes only those that the server would still keep, if any of them are. */
 export async function addCounts(
@@ -14,25 +16,13 @@ export async function addCounts(
 ): Promise<void> {
   if (lastMs >= minutesFromMs) {
     const minutes = tally.rows('minute').filter(({ atMs }) => atMs >= minutesFromMs);
-    await pool.query(ADD_COUNTS.minute.text, parametersOf(inOrder(minutes)));
+    await pool.query(ADD_COUNTS.minute.text, countParameters(inOrder(minutes)));
   }
-  await pool.query(ADD_COUNTS.hour.text, parametersOf(inOrder(tally.rows('hour'))));
+  await pool.query(ADD_COUNTS.hour.text, countParameters(inOrder(tally.rows('hour'))));
   const failures = boundFailures(tally.failures(), new Map()).toSorted(
     (a, b) => a.atMs - b.atMs || compare(a.namespace, b.namespace) || compare(a.fingerprint, b.fingerprint),
   );
-  await pool.query(ADD_FAILURES.text, [
-    textArray(failures.map(({ namespace }) => namespace)),
-    plainArray(failures.map(({ atMs }) => atMs)),
-    textArray(failures.map(({ fingerprint }) => fingerprint)),
-    textArray(failures.map(({ handler }) => handler)),
-    textArray(failures.map(({ message }) => message)),
-    plainArray(failures.map(({ count }) => count)),
-    plainArray(failures.map(({ firstAtMs }) => firstAtMs)),
-    plainArray(failures.map(({ lastAtMs }) => lastAtMs)),
-    plainArray(failures.map(({ runId }) => runId)),
-    plainArray(failures.map(({ jobId }) => jobId)),
-    textArray(failures.map(({ jobIds }) => plainArray([...jobIds]))),
-  ]);
+  await pool.query(ADD_FAILURES.text, failureParameters(failures));
 }
 
 /** Batches are written side by side: in one order they wait for each other, and never in a circle. */
@@ -44,15 +34,4 @@ function inOrder(rows: readonly CountRow[]): CountRow[] {
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
-}
-
-function parametersOf(rows: readonly CountRow[]): string[] {
-  return [
-    textArray(rows.map(({ namespace }) => namespace)),
-    textArray(rows.map(({ handler }) => handler)),
-    plainArray(rows.map(({ atMs }) => atMs)),
-    ...COUNTS.map((name) => plainArray(rows.map(({ counts }) => counts[name]))),
-    textArray(rows.map(({ delays }) => plainArray(delays))),
-    textArray(rows.map(({ durations }) => plainArray(durations))),
-  ];
 }

@@ -75,7 +75,7 @@ class PlanWatch {
     const literals = values.map(literalOf).join(', ');
     ask(`PREPARE watched AS ${text}`).catch(() => undefined);
     const explained = ask(
-      `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE watched${literals === '' ? '' : `(${literals})`}`,
+      `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) EXECUTE watched${literals === '' ? '' : `(${literals})`}`,
     );
     ask('DEALLOCATE watched').catch(() => undefined);
     const plan = explained.then(({ rows }) => ({

@@ -7,7 +7,7 @@ const requests = readFileSync(new URL('./page-requests.ts', import.meta.url), 'u
 
 /** Calls that change something, and those that only a person with a session of their own can make. */
 const notAsked =
-  /^(create|update|remove|pause|resume|cancel|runNow|rerun|redrive|drain|undrain|open|close|end|set|setGrants|setPassword|revoke|rotate|skip|unskip|putView|removeView|putPreferences)$/;
+  /^(create|update|remove|pause|resume|cancel|runNow|rerun|redrive|drain|undrain|open|close|end|set|setGrants|setPassword|revoke|rotate|skip|unskip|restore|putView|removeView|putPreferences)$/;
 const ofOneself = new Set(['sessions.list', 'me.views', 'me.preferences']);
 
 it('every question that the dashboard asks is among the requests that are measured', () => {

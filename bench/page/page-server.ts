@@ -2,16 +2,14 @@
  * Carillon as `npm start` runs it, over a store that was filled before, with handlers that do nothing. It is told when to take in jobs at
  * a steady rate and runs them; what it ran it tells. Run with DATABASE_URL and DATA_FOLDER.
  */
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { silentLog } from '../../packages/foundation/src/index.ts';
-import { loadConfig } from '../../packages/server/src/config/load-config.ts';
-import { type StartedServer, startServer } from '../../packages/server/src/start-server.ts';
+import type { StartedServer } from '../../packages/server/src/start-server.ts';
 import type { RunContext } from '../../packages/worker/src/handler.ts';
 import { answerCalls } from '../call-process.ts';
 import { createJobs, type OpenEngine, openEngine } from '../engine/open-engine.ts';
 import { isAllRecorded } from '../engine/store-facts.ts';
 import { percentile } from '../percentile.ts';
+import { startBenchServer } from '../servers/start-bench-server.ts';
 import { onConnection } from '../stores.ts';
 import { handlers } from './planned-store.ts';
 
@@ -42,7 +40,12 @@ const handle = ({ payload, scheduledAt }: RunContext): void => {
 };
 
 async function submit(jobs: number): Promise<void> {
-  intake ??= await openEngine({ databaseUrl: DATABASE_URL, slots: 1, handler: () => undefined });
+  intake ??= await openEngine({
+    databaseUrl: DATABASE_URL,
+    slots: 1,
+    handler: () => undefined,
+    tellsOthers: true,
+  });
   await createJobs(intake.engine, jobs, () => ({
     name: 'bench',
     scheduleType: 'IMMEDIATE',
@@ -64,23 +67,15 @@ async function keepSubmitting(perSecond: number): Promise<{ created: number; sec
 
 const calls = {
   async start({ slots }: { slots: number }): Promise<{ address: string; adminKey: string }> {
-    const flags = ['--database-url', DATABASE_URL, '--data', DATA_FOLDER, '--port', '0'];
-    // The bench is a few callers: what is measured is the server, not its patience with them.
-    const patience = ['--rate-limit-key-per-second', '0', '--rate-limit-address-per-second', '0'];
-    const loaded = loadConfig({
-      argv: [...flags, ...patience, '--executor-slots', String(slots)],
-      env: {},
-      cwd: DATA_FOLDER,
-    });
-    if (loaded.kind !== 'run') throw new Error('the flags of the bench are not understood');
-    server = await startServer({
-      config: loaded.config,
-      log: silentLog,
-      onReplaced: () => process.exit(1),
+    const started = await startBenchServer({
+      databaseUrl: DATABASE_URL,
+      dataFolder: DATA_FOLDER,
+      slots,
       // Of the last nobody runs any: its runs wait.
       handlers: new Map(handlers.slice(0, -1).map((name) => [name, handle])),
     });
-    return { address: server.address, adminKey: readFileSync(server.adminKeyFile, 'utf8').trim() };
+    server = started.server;
+    return { address: started.address, adminKey: started.adminKey };
   },
 
   /** From now on so many jobs come in each second, and are run. */
