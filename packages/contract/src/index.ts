@@ -7,6 +7,7 @@ export * from './rest/examples.ts';
 export * from './rest/handlers.ts';
 export * from './rest/insight.ts';
 export * from './rest/job-body.ts';
+export * from './rest/job-changes.ts';
 export * from './rest/job-query.ts';
 export * from './rest/jobs.ts';
 export * from './rest/keys.ts';

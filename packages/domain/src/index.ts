@@ -37,6 +37,7 @@ export * from './job/run-input.ts';
 export * from './job/secret-references.ts';
 export * from './retry/decide-next.ts';
 export * from './retry/retry-policy.ts';
+export * from './run/first-epoch.ts';
 export * from './run/insight.ts';
 export * from './run/run.ts';
 export * from './run/run-errors.ts';

@@ -1,6 +1,7 @@
 export * from './batch-buffer.ts';
 export * from './clock.ts';
 export * from './cooldown.ts';
+export * from './growing-bytes.ts';
 export * from './lasting-condition.ts';
 export * from './log.ts';
 export * from './loop.ts';

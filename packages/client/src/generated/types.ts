@@ -215,15 +215,17 @@ export interface Job {
   readonly next_run_at: string | null;
   /** @deprecated The older name of next_run_at. */
   readonly next_run_time: string | null;
-  /** Coming fires that a person has skipped, earliest first; the schedule goes on after them. */
+  /** Coming fires that a person has skipped, earliest first; the schedule goes on after them. In lists the first 3. */
   readonly skipped_fires: readonly {
     readonly at: string;
-    /** The name of who skipped it. */
+    /** The name of who skipped it; `key` and its name for a key of nobody. */
     readonly by: string;
     readonly skipped_at: string;
   }[];
   readonly created_at: string;
   readonly updated_at: string;
+  /** What the user of user_id is called, where jobs are read; null when no user has that id. */
+  readonly user_name?: string | null | undefined;
   /** Runs that are due and wait, counted up to 1000. In lists only with include=last_run, and up to 100. */
   readonly waiting_runs?: number | undefined;
   /** What the first of them waits for; null when none waits. In lists only with include=last_run. */
@@ -313,6 +315,7 @@ export type ErrorCode =
   | 'schedule_never_fires'
   | 'fire_not_found'
   | 'fire_passed'
+  | 'version_not_recorded'
   | 'job_not_recurring'
   | 'skips_full'
   | 'unauthorized'
@@ -443,15 +446,17 @@ export interface JobChanged {
   readonly next_run_at?: string | null | undefined;
   /** @deprecated The older name of next_run_at. */
   readonly next_run_time?: string | null | undefined;
-  /** Coming fires that a person has skipped, earliest first; the schedule goes on after them. */
+  /** Coming fires that a person has skipped, earliest first; the schedule goes on after them. In lists the first 3. */
   readonly skipped_fires?: readonly {
     readonly at: string;
-    /** The name of who skipped it. */
+    /** The name of who skipped it; `key` and its name for a key of nobody. */
     readonly by: string;
     readonly skipped_at: string;
   }[] | undefined;
   readonly created_at?: string | undefined;
   readonly updated_at?: string | undefined;
+  /** What the user of user_id is called, where jobs are read; null when no user has that id. */
+  readonly user_name?: string | null | undefined;
   /** Runs that are due and wait, counted up to 1000. In lists only with include=last_run, and up to 100. */
   readonly waiting_runs?: number | undefined;
   /** What the first of them waits for; null when none waits. In lists only with include=last_run. */
@@ -531,15 +536,17 @@ export interface JobApplied {
   readonly next_run_at: string | null;
   /** @deprecated The older name of next_run_at. */
   readonly next_run_time: string | null;
-  /** Coming fires that a person has skipped, earliest first; the schedule goes on after them. */
+  /** Coming fires that a person has skipped, earliest first; the schedule goes on after them. In lists the first 3. */
   readonly skipped_fires: readonly {
     readonly at: string;
-    /** The name of who skipped it. */
+    /** The name of who skipped it; `key` and its name for a key of nobody. */
     readonly by: string;
     readonly skipped_at: string;
   }[];
   readonly created_at: string;
   readonly updated_at: string;
+  /** What the user of user_id is called, where jobs are read; null when no user has that id. */
+  readonly user_name?: string | null | undefined;
   /** Runs that are due and wait, counted up to 1000. In lists only with include=last_run, and up to 100. */
   readonly waiting_runs?: number | undefined;
   /** What the first of them waits for; null when none waits. In lists only with include=last_run. */
@@ -708,7 +715,7 @@ export interface Why {
   /** The first reason: what matters most. */
   readonly text: string;
   readonly reasons: readonly {
-    readonly code: 'paused' | 'not_due' | 'retry_wait' | 'at_limit' | 'no_worker' | 'workers_draining' | 'slots_busy' | 'behind_others' | 'starting' | 'start_timeout' | 'no_scheduler' | 'running' | 'cancelling' | 'interrupted' | 'succeeded' | 'failed' | 'dead_letter' | 'cancelled' | 'skipped' | 'fire_skipped' | 'schedule_ended';
+    readonly code: 'paused' | 'not_due' | 'retry_wait' | 'at_limit' | 'no_worker' | 'scripts_off' | 'workers_draining' | 'slots_busy' | 'behind_others' | 'starting' | 'start_timeout' | 'no_scheduler' | 'running' | 'cancelling' | 'interrupted' | 'succeeded' | 'failed' | 'dead_letter' | 'cancelled' | 'skipped' | 'fire_skipped' | 'schedule_ended';
     /** What is the matter, in plain sentences. */
     readonly text: string;
     readonly since_at: string | null;
@@ -759,9 +766,91 @@ export interface SearchResult {
   readonly partial: boolean;
 }
 
+export interface JobRestored {
+  readonly outcome: 'restored' | 'unchanged';
+  /** true: this is what would be; nothing was changed. */
+  readonly dry_run: boolean;
+  /** The fields that differ. */
+  readonly changes: readonly {
+    readonly field: string;
+    /** As it was. */
+    readonly before: unknown;
+    /** As it is now, or would be. */
+    readonly after: unknown;
+  }[];
+  /** Credentials are not kept with versions: these stay as the job has them now, or are left out where it has none. */
+  readonly not_recorded: readonly string[];
+  readonly job_id: string;
+  readonly name: string;
+  readonly key: string | null;
+  readonly namespace: string;
+  readonly user_id: string | null;
+  /** RUNNING while a run of it is claimed or running, unless it was paused or cancelled. */
+  readonly status: JobStatus;
+  readonly schedule_type: ScheduleType;
+  readonly schedule_time: string | null;
+  readonly cron_expression: string | null;
+  readonly interval: string | null;
+  readonly frequency: string | null;
+  readonly time_zone: string | null;
+  readonly start_at: string | null;
+  readonly end_at: string | null;
+  readonly daylight_saving: {
+    readonly gap: 'run_after' | 'skip';
+    readonly overlap: 'first' | 'second' | 'both';
+  } | null;
+  readonly spread_seconds: number | null;
+  readonly misfire: {
+    readonly policy: 'none' | 'last' | 'all';
+    readonly max_runs: number;
+    readonly window_seconds: number;
+  };
+  readonly handler: string;
+  readonly payload: JsonObject;
+  readonly priority: Priority;
+  readonly max_retries: number;
+  readonly retry: {
+    readonly strategy: 'none' | 'fixed' | 'exponential';
+    readonly delay_seconds: number;
+    readonly max_delay_seconds: number;
+    readonly jitter: boolean;
+    readonly deadline_seconds: number | null;
+  };
+  readonly max_concurrency: number;
+  readonly overlap: 'queue' | 'skip' | 'replace';
+  readonly timeout_seconds: number;
+  readonly start_timeout_seconds: number | null;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly resources: Readonly<Record<string, number>>;
+  readonly version: number;
+  /** The next occurrence that nobody has skipped; null when none lies ahead. */
+  readonly next_run_at: string | null;
+  /** @deprecated The older name of next_run_at. */
+  readonly next_run_time: string | null;
+  /** Coming fires that a person has skipped, earliest first; the schedule goes on after them. In lists the first 3. */
+  readonly skipped_fires: readonly {
+    readonly at: string;
+    /** The name of who skipped it; `key` and its name for a key of nobody. */
+    readonly by: string;
+    readonly skipped_at: string;
+  }[];
+  readonly created_at: string;
+  readonly updated_at: string;
+  /** What the user of user_id is called, where jobs are read; null when no user has that id. */
+  readonly user_name?: string | null | undefined;
+  /** Runs that are due and wait, counted up to 1000. In lists only with include=last_run, and up to 100. */
+  readonly waiting_runs?: number | undefined;
+  /** What the first of them waits for; null when none waits. In lists only with include=last_run. */
+  readonly waiting_reason?: string | null | undefined;
+  /** Its latest attempt, where it was asked for by include=last_run; null when it never had one. */
+  readonly last_run?: Run | null | undefined;
+}
+
 export interface JobVersion {
   /** Null: it was made by a server that did not record it. */
   readonly version: number | null;
+  /** The earlier version that it brought back. */
+  readonly restored_version: number | null;
   readonly at: string;
   /** Such as jobs.update or jobs.pause. */
   readonly action: string;
@@ -798,7 +887,7 @@ export interface Run {
   readonly epoch: number;
   readonly trigger: 'schedule' | 'manual' | 'redrive';
   readonly scheduled_at: string;
-  /** From when it should have started, with the spread of its schedule, to its start. null: not measured, as of retries. */
+  /** From when it should have started, with the spread of its schedule, to its start, whatever held it up: also a slot of its job. null: not measured, as of retries, of what was redriven or run again, and of runs taken over from a lost worker. */
   readonly start_delay_ms: number | null;
   /** Why it was skipped, or what it waits for. */
   readonly reason: string | null;
@@ -880,15 +969,17 @@ export interface ListedJob {
   readonly next_run_at: string | null;
   /** @deprecated The older name of next_run_at. */
   readonly next_run_time: string | null;
-  /** Coming fires that a person has skipped, earliest first; the schedule goes on after them. */
+  /** Coming fires that a person has skipped, earliest first; the schedule goes on after them. In lists the first 3. */
   readonly skipped_fires: readonly {
     readonly at: string;
-    /** The name of who skipped it. */
+    /** The name of who skipped it; `key` and its name for a key of nobody. */
     readonly by: string;
     readonly skipped_at: string;
   }[];
   readonly created_at: string;
   readonly updated_at: string;
+  /** What the user of user_id is called, where jobs are read; null when no user has that id. */
+  readonly user_name?: string | null | undefined;
   /** Runs that are due and wait, counted up to 1000. In lists only with include=last_run, and up to 100. */
   readonly waiting_runs?: number | undefined;
   /** What the first of them waits for; null when none waits. In lists only with include=last_run. */
@@ -916,7 +1007,7 @@ export interface ShortRun {
   readonly epoch: number;
   readonly trigger: 'schedule' | 'manual' | 'redrive';
   readonly scheduled_at: string;
-  /** From when it should have started, with the spread of its schedule, to its start. null: not measured, as of retries. */
+  /** From when it should have started, with the spread of its schedule, to its start, whatever held it up: also a slot of its job. null: not measured, as of retries, of what was redriven or run again, and of runs taken over from a lost worker. */
   readonly start_delay_ms: number | null;
   /** Why it was skipped, or what it waits for. */
   readonly reason: string | null;
@@ -1000,7 +1091,7 @@ export interface RunWithAttempts extends Run {
   readonly dead_letter: DeadLetter | null;
   /** The ended run that was redriven or run again as this one; null for others. */
   readonly origin_run_id: string | null;
-  /** Who redrove that run, or ran it again; null where it is not known. */
+  /** Who redrove that run, or ran it again (`key` and its name for a key of nobody); null where it is not known. */
   readonly requested_by: string | null;
   /** The runs that it was redriven or run again as, the latest first; at most ten. */
   readonly repeated_as: readonly {
@@ -1008,7 +1099,7 @@ export interface RunWithAttempts extends Run {
     readonly requested_by: string | null;
     readonly requested_at: string;
   }[];
-  /** Who asked for its end; null where it is not known. */
+  /** Who asked for its end, as in requested_by; null where it is not known. */
   readonly cancelled_by: string | null;
 }
 
@@ -1190,7 +1281,7 @@ export interface RunStats {
     readonly retried: number;
     /** Attempts whose worker fell silent. */
     readonly lost: number;
-    /** From when it should have started, with the spread of its schedule, to its start. null: not measured. */
+    /** From when it should have started, with the spread of its schedule, to its start. Left out: retries, what was redriven or run again, runs taken over from a lost worker, and runs that waited for a slot of their job. Contained: the wait for a worker that offers the handler. null: not measured. */
     readonly start_delay_ms: {
       readonly p50: number;
       readonly p95: number;
@@ -1219,7 +1310,7 @@ export interface StatsNow {
   readonly waiting_at_least: number;
   /** Handlers of runs that wait which no living worker offers; at most ten. */
   readonly unoffered_handlers: readonly string[];
-  /** Of the last five minutes. null: nothing started. */
+  /** Of the last five minutes, as in Stats. null: nothing that is measured started. */
   readonly start_delay_ms: {
     readonly p50: number;
     readonly p95: number;
@@ -1687,6 +1778,8 @@ export interface AuditEntry {
   readonly subject: {
     readonly kind: string;
     readonly id: string;
+    /** Of a job, user or key that is there: what it is called now. */
+    readonly name: string | null;
   };
   /** The fields that changed, as they were. */
   readonly before: unknown;
@@ -1731,6 +1824,8 @@ export interface Whoami {
   readonly csrf_token: string | null;
   /** When the session ends at the latest, or the key of a person expires. */
   readonly expires_at: string | null;
+  /** Of administrators of all namespaces: what `carillon` needs on the machine of this server to find it, such as ` --data /srv/carillon`; empty: nothing. */
+  readonly command_flags: string | null;
 }
 
 export interface SignedIn {

@@ -10,6 +10,7 @@ import type {
   JobFields,
   JobFilter,
   JobRemoved,
+  JobRestored,
   JobStatusReport,
   JobVersion,
   KeyedJob,
@@ -163,6 +164,18 @@ export class Jobs extends Resource {
   /** Who changed it, when, and what; newest first. */
   versions(jobId: string, query: PageQuery = {}, options: CallOptions = {}): List<JobVersion> {
     return this.readList(path`/jobs/${jobId}/versions`, { ...query }, options);
+  }
+
+  /** Brings back an earlier version, as a new one. dryRun: only what would be done. */
+  restore(
+    jobId: string,
+    version: number,
+    { dryRun, ifVersion, ...options }: ApplyOptions & UpdateOptions = {},
+  ): Promise<JobRestored> {
+    return this.send('POST', path`/jobs/${jobId}/restore`, options, {
+      body: { version, ...(dryRun && { dry_run: true }) },
+      ...(ifVersion !== undefined && { headers: { 'if-match': `"${ifVersion}"` } }),
+    });
   }
 
   /** The last outcomes of up to 50 jobs, newest first; jobs that cannot be seen are left out. */

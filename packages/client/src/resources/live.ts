@@ -11,6 +11,8 @@ export interface LiveOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called each time the stream is open. */
   readonly onOpen?: (() => void) | undefined;
+  /** Called with everything that arrives, also beats: what is shown was up to date then. */
+  readonly onHeard?: (() => void) | undefined;
   /** Called each time it has broken: what is shown may be old until the next update. */
   readonly onLost?: (() => void) | undefined;
 }

@@ -14,6 +14,8 @@ export interface StreamOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called each time the stream is open. */
   readonly onOpen?: (() => void) | undefined;
+  /** Called with everything that arrives, also beats that carry nothing. */
+  readonly onHeard?: (() => void) | undefined;
   /** Called each time it has broken, before it is tried again. */
   readonly onLost?: (() => void) | undefined;
 }
@@ -64,7 +66,7 @@ export async function* followMessages(
 
 async function* connect(
   transport: Transport,
-  { path, query, lastEventId, onOpen }: StreamOptions,
+  { path, query, lastEventId, onOpen, onHeard }: StreamOptions,
   watch: SilenceWatch,
 ): AsyncGenerator<StreamMessage, void, undefined> {
   watch.expectWithin(OPEN_MS_MAX);
@@ -86,10 +88,14 @@ async function* connect(
     });
   }
   onOpen?.();
-  yield* parseEventStream(heard(response.body, watch));
+  yield* parseEventStream(heard(response.body, watch, onHeard));
 }
 
-async function* heard(body: ReadableStream<Uint8Array>, watch: SilenceWatch): AsyncGenerator<Uint8Array> {
+async function* heard(
+  body: ReadableStream<Uint8Array>,
+  watch: SilenceWatch,
+  onHeard: StreamOptions['onHeard'],
+): AsyncGenerator<Uint8Array> {
   // By its reader: not every browser walks a stream with `for await`.
   const reader = body.getReader();
   try {
@@ -97,6 +103,7 @@ async function* heard(body: ReadableStream<Uint8Array>, watch: SilenceWatch): As
       watch.expectWithin(SILENCE_MS_MAX);
       const { done, value } = await reader.read();
       if (done) return;
+      onHeard?.();
       yield value;
     }
   } finally {

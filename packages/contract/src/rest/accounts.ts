@@ -281,7 +281,9 @@ type SessionOfCaller =
   | undefined;
 
 /** The caller as the server sees them. */
-const callerFields = answerOf<{ caller: Caller; session: SessionOfCaller }>('Caller')({
+const callerFields = answerOf<{ caller: Caller; session: SessionOfCaller; commandFlags: string | undefined }>(
+  'Caller',
+)({
   kind: [z.enum(['server', 'user', 'key']), ({ caller }) => caller.kind],
   id: [z.string(), ({ caller }) => caller.id],
   name: [z.string(), ({ caller }) => caller.name],
@@ -304,12 +306,21 @@ const callerFields = answerOf<{ caller: Caller; session: SessionOfCaller }>('Cal
     instant.nullable().describe('When the session ends at the latest, or the key of a person expires.'),
     ({ session, caller }) => instantText(session?.expiresAtMs ?? caller.credential?.expiresAtMs),
   ],
+  command_flags: [
+    z
+      .string()
+      .nullable()
+      .describe(
+        'Of administrators of all namespaces: what `carillon` needs on the machine of this server to find it, such as ` --data /srv/carillon`; empty: nothing.',
+      ),
+    ({ commandFlags }) => commandFlags ?? null,
+  ],
 });
 
 export const callerAnswer = callerFields.answer;
 
-export function callerView(caller: Caller, session: SessionOfCaller) {
-  return callerFields.view({ caller, session });
+export function callerView(caller: Caller, session: SessionOfCaller, commandFlags?: string) {
+  return callerFields.view({ caller, session, commandFlags });
 }
 
 export const { answer: sessionAnswer, view: sessionView } = answerOf<{
@@ -338,6 +349,7 @@ interface AuditFacts {
   readonly action: string;
   readonly namespace: string | undefined;
   readonly subject: { readonly kind: string; readonly id: string };
+  readonly subjectName: string | undefined;
   /** JSON text, as is after. */
   readonly before: string | undefined;
   readonly after: string | undefined;
@@ -362,7 +374,14 @@ export const { answer: auditAnswer, view: auditView } = answerOf<AuditFacts>('Au
   ],
   action: [z.string(), (entry) => entry.action],
   namespace: [z.string().nullable(), (entry) => entry.namespace ?? null],
-  subject: [z.strictObject({ kind: z.string(), id: z.string() }), (entry) => entry.subject],
+  subject: [
+    z.strictObject({
+      kind: z.string(),
+      id: z.string(),
+      name: z.string().nullable().describe('Of a job, user or key that is there: what it is called now.'),
+    }),
+    ({ subject, subjectName }) => ({ ...subject, name: subjectName ?? null }),
+  ],
   before: [
     z.unknown().describe('The fields that changed, as they were.'),
     (entry) => jsonValue(entry.before),

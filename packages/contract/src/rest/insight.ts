@@ -192,6 +192,10 @@ export const { answer: versionAnswer, view: versionView } = answerOf<JobVersion>
     z.int().nullable().describe('Null: it was made by a server that did not record it.'),
     ({ version }) => version ?? null,
   ],
+  restored_version: [
+    z.int().nullable().describe('The earlier version that it brought back.'),
+    ({ restoredVersion }) => restoredVersion ?? null,
+  ],
   at: [instant, ({ atMs }) => instantText(atMs)],
   action: [z.string().describe('Such as jobs.update or jobs.pause.'), ({ action }) => action],
   actor: [

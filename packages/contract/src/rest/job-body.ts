@@ -85,6 +85,18 @@ export function toSkipRequest({ at }: z.output<typeof SKIP_BODY.schema>): { read
   return { atMs: parseInstant(at, { field: 'at' }) };
 }
 
+/** Which version of a job to bring back. */
+export const RESTORE_BODY = {
+  schema: z.strictObject({
+    version: z.int().min(1).describe('As GET /jobs/{id}/versions lists it.'),
+    dry_run: z.boolean().nullish().describe('true: only what would be; nothing is changed.'),
+  }),
+} satisfies Shape;
+
+export function toRestoreRequest({ version, dry_run: dryRun }: z.output<typeof RESTORE_BODY.schema>) {
+  return { version, dryRun: dryRun ?? false };
+}
+
 /** The fields of a job that make its schedule, and which of its instants to show. */
 export const PREVIEW_BODY = {
   schema: z.strictObject({

@@ -2,7 +2,6 @@
 import {
   BULK_ACTIONS,
   type BulkAction,
-  canonical,
   FREQUENCY_WORDS,
   formatInterval,
   frequencyToInterval,
@@ -20,6 +19,7 @@ import {
   type Schedule,
   SHOWN_JOB_STATUSES,
   type ShownJobStatus,
+  SKIPS_LISTED_MAX,
   type SkippedFire,
   stateWord,
   WAITING_RUNS_MAX,
@@ -38,7 +38,10 @@ const { name, key, namespace, user_id } = fields;
 
 const skippedFire = answerOf<SkippedFire>('SkippedFire')({
   at: [instant, ({ atMs }) => instantText(atMs)],
-  by: [z.string().describe('The name of who skipped it.'), ({ by }) => by],
+  by: [
+    z.string().describe('The name of who skipped it; `key` and its name for a key of nobody.'),
+    ({ by }) => by,
+  ],
   skipped_at: [instant, ({ skippedAtMs }) => instantText(skippedAtMs)],
 });
 
@@ -60,9 +63,16 @@ export const jobAnswer = z
     next_run_time: deprecated(instant.nullable(), 'next_run_at'),
     skipped_fires: z
       .array(skippedFire.answer)
-      .describe('Coming fires that a person has skipped, earliest first; the schedule goes on after them.'),
+      .describe(
+        `Coming fires that a person has skipped, earliest first; the schedule goes on after them. In lists the first ${SKIPS_LISTED_MAX}.`,
+      ),
     created_at: instant,
     updated_at: instant,
+    user_name: z
+      .string()
+      .nullable()
+      .optional()
+      .describe('What the user of user_id is called, where jobs are read; null when no user has that id.'),
     waiting_runs: z
       .int()
       .optional()
@@ -102,16 +112,17 @@ const plainView = viewOf(JOB_FIELDS);
 const misfireView = viewOf(MISFIRE_FIELDS);
 const retryView = viewOf(RETRY_FIELDS);
 
-interface JobFacts {
+export interface JobFacts {
   readonly job: Job;
   readonly status: ShownJobStatus;
   readonly nextRunMs: number | undefined;
   readonly skips?: readonly SkippedFire[] | undefined;
   readonly waiting?: { readonly waitingRuns: number; readonly waitsFor: WaitsFor | undefined };
+  readonly owner?: { readonly name: string | undefined };
   readonly last?: { readonly run: RunFacts | undefined };
 }
 
-export function jobView({ job, status, nextRunMs, skips = [], waiting, last }: JobFacts): JobView {
+export function jobView({ job, status, nextRunMs, skips = [], owner, waiting, last }: JobFacts): JobView {
   return {
     ...IN_ORDER,
     job_id: job.jobId,
@@ -131,6 +142,7 @@ export function jobView({ job, status, nextRunMs, skips = [], waiting, last }: J
     skipped_fires: skips.map(skippedFire.view),
     created_at: instantText(job.createdAtMs),
     updated_at: instantText(job.updatedAtMs),
+    ...(owner && { user_name: owner.name ?? null }),
     ...(waiting && waitingView(waiting)),
     ...(last && { last_run: last.run ? runView(last.run) : null }),
   };
@@ -211,49 +223,6 @@ export function jobActedShortView(
   { outcome: word, changed }: Acted,
 ) {
   return { job_id: job.jobId, status, version: job.version, outcome: word, changed };
-}
-
-const fieldChange = z.strictObject({
-  field: z.string(),
-  before: z.unknown().describe('As it was.'),
-  after: z.unknown().describe('As it is now, or would be.'),
-});
-
-/** A job that was applied by its key. */
-export const jobAppliedAnswer = z
-  .strictObject({
-    outcome: z.enum(['created', 'updated', 'unchanged']),
-    dry_run: z.boolean().describe('true: this is what would be; nothing was changed.'),
-    changes: z.array(fieldChange).describe('Of an update: the fields that differ.'),
-    ...jobAnswer.shape,
-    job_id: z.uuid().nullable().describe('null where the job is not there: in a dry run.'),
-  })
-  .meta({ id: 'JobApplied' });
-
-interface AppliedFacts extends JobFacts {
-  readonly outcome: 'created' | 'updated' | 'unchanged';
-  readonly before: Job | undefined;
-}
-
-/** frequency is another word for interval. */
-const COMPARED = ['status', ...Object.keys(JOB_FIELDS).filter((field) => field !== 'frequency')];
-
-export function jobAppliedView(
-  { outcome, before, ...details }: AppliedFacts,
-  dryRun: boolean,
-): z.output<typeof jobAppliedAnswer> {
-  // Of the job itself: whether a run of it is going on is no part of what was applied.
-  const own = (job: Job): Readonly<Record<string, unknown>> =>
-    jobView({ ...details, job, status: job.status });
-  const after = own(details.job);
-  const was = before && own(before);
-  const changes = COMPARED.flatMap((field) =>
-    was === undefined || canonical(was[field]) === canonical(after[field])
-      ? []
-      : [{ field, before: was[field], after: after[field] }],
-  );
-  const view = { outcome, dry_run: dryRun, changes, ...jobView(details) };
-  return dryRun && outcome === 'created' ? { ...view, job_id: null } : view;
 }
 
 export const batchAnswer = z.array(

@@ -1,7 +1,9 @@
 /** What people keep for themselves: views of lists, and preferences. */
 import {
+  BROWSER_ZONE,
   COLOUR_SCHEMES,
   type Preferences,
+  parseZone,
   type SavedView,
   VIEW_FILTER_LENGTH_MAX,
   VIEW_FILTERS_MAX,
@@ -54,10 +56,14 @@ export const PREFERENCES_BODY = {
 
 export function toPreferences(read: z.output<typeof PREFERENCES_BODY.schema>): Preferences {
   return {
-    zone: read.zone ?? undefined,
+    zone: read.zone == null ? undefined : zoneChoice(read.zone),
     scheme: read.scheme ?? undefined,
     shortcuts: read.shortcuts ?? undefined,
   };
+}
+
+function zoneChoice(given: string): string {
+  return given === BROWSER_ZONE ? given : parseZone(given, { field: 'zone' });
 }
 
 export const { answer: preferencesAnswer, view: preferencesView } = answerOf<Preferences>('Preferences')({

@@ -24,7 +24,9 @@ export const runDetailsAnswer = runAnswer
     requested_by: z
       .string()
       .nullable()
-      .describe('Who redrove that run, or ran it again; null where it is not known.'),
+      .describe(
+        'Who redrove that run, or ran it again (`key` and its name for a key of nobody); null where it is not known.',
+      ),
     repeated_as: z
       .array(
         z.strictObject({
@@ -34,7 +36,10 @@ export const runDetailsAnswer = runAnswer
         }),
       )
       .describe('The runs that it was redriven or run again as, the latest first; at most ten.'),
-    cancelled_by: z.string().nullable().describe('Who asked for its end; null where it is not known.'),
+    cancelled_by: z
+      .string()
+      .nullable()
+      .describe('Who asked for its end, as in requested_by; null where it is not known.'),
   })
   .meta({ id: 'RunDetails' });
 

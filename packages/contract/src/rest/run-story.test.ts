@@ -11,6 +11,7 @@ const RUN: RunFacts = {
     attempt: 1,
     epoch: 1,
     trigger: 'schedule',
+    isRepeat: false,
   },
   ...{
     scheduledAtMs: AT,

@@ -198,7 +198,7 @@ export const { answer: runAnswer, view: runView } = answerOf<RunFacts>('Run')({
       .int()
       .nullable()
       .describe(
-        'From when it should have started, with the spread of its schedule, to its start. null: not measured, as of retries.',
+        'From when it should have started, with the spread of its schedule, to its start, whatever held it up: also a slot of its job. null: not measured, as of retries, of what was redriven or run again, and of runs taken over from a lost worker.',
       ),
     (run) => startDelayMs({ ...run, schedule: run.spread }) ?? null,
   ],

@@ -108,7 +108,7 @@ const { answer: bucketAnswer, view: bucketView } = answerOf<BucketFacts>('StatsB
   lost: [z.int().describe('Attempts whose worker fell silent.'), (bucket) => bucket.lost],
   start_delay_ms: [
     quantiles.describe(
-      'From when it should have started, with the spread of its schedule, to its start. null: not measured.',
+      'From when it should have started, with the spread of its schedule, to its start. Left out: retries, what was redriven or run again, runs taken over from a lost worker, and runs that waited for a slot of their job. Contained: the wait for a worker that offers the handler. null: not measured.',
     ),
     (bucket) => quantilesView(bucket.startDelayMs),
   ],
@@ -181,7 +181,7 @@ export const { answer: statsNowAnswer, view: statsNowView } = answerOf<NowFacts>
     (now) => [...now.unofferedHandlers],
   ],
   start_delay_ms: [
-    quantiles.describe('Of the last five minutes. null: nothing started.'),
+    quantiles.describe('Of the last five minutes, as in Stats. null: nothing that is measured started.'),
     (now) => quantilesView(now.startDelayMs),
   ],
   failed_last_hour: [z.int().describe('Attempts that failed or took too long.'), (now) => now.failedLastHour],

@@ -51,6 +51,7 @@ const RUN = {
   attempt: 2,
   epoch: 3,
   trigger: 'schedule',
+  isRepeat: false,
   scheduledAtMs: NOW_MS,
   createdAtMs: NOW_MS,
   startedAtMs: NOW_MS,
@@ -108,6 +109,7 @@ describe('what REST shows of', () => {
     const view = jobView({
       ...{ job: fullJob(CRON), status: 'RUNNING', nextRunMs: NOW_MS, waiting },
       last: { run: RUN },
+      owner: { name: 'ada' },
     });
     const { schedule_type, schedule_time, ...rest } = view;
     const scheduleFields = names(ScheduleSchema);
@@ -183,8 +185,8 @@ describe('what REST shows of', () => {
     expect(names(SubjectSchema)).toEqual(Object.keys(audit.subject).sort());
   });
 
-  test('the caller, its message has, but for what is of a session', () => {
-    const { csrf_token: _, method: __, ...caller } = callerView(SERVER, undefined);
+  test('the caller, its message has, but for what is of a session and what the page shows', () => {
+    const { csrf_token: _, method: __, command_flags: ___, ...caller } = callerView(SERVER, undefined);
     expect(names(CallerSchema)).toEqual(Object.keys(caller).sort());
   });
 });

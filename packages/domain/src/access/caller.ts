@@ -61,9 +61,16 @@ export interface Caller {
   readonly grants: readonly Grant[];
   /** Of a key: no other actions, whatever the grants say. Undefined: all of them. */
   readonly scopes: ReadonlySet<Action> | undefined;
+  /** Of a key of a person: it has less than all their grants, and does not stand for the whole person. */
+  readonly isLesser?: boolean | undefined;
   /** Of a worker key: the handlers that its worker may offer. Undefined: any that its permissions allow. */
   readonly offers?: readonly string[] | undefined;
   readonly origin: Origin;
+}
+
+/** The user whom the caller stands for. A key that is limited to some permissions or grants stands for nobody. */
+export function personBehind({ userId, scopes, isLesser = false }: Caller): string | undefined {
+  return scopes === undefined && !isLesser ? userId : undefined;
 }
 
 /** Where something lies: its namespace, and whose it is. */
@@ -103,6 +110,14 @@ export function actorOf({ kind, id, name, userId, userName, credential }: Caller
   if (userId !== undefined && came) return { kind: 'user', id: userId, name: userName ?? name, via: came };
   // A key of nobody is the actor itself; a session of nobody is one that the admin key opened.
   return came?.kind === 'session' ? { kind, id, name, via: came } : { kind, id, name };
+}
+
+/** The id of the admin key as an actor; other keys have UUIDs. */
+export const ADMIN_KEY_ID = 'admin';
+
+/** In texts of one line. A key of nobody may be called like a person, and no name of a person has a space. */
+export function actorText({ kind, id, name }: { kind: string; id: string; name: string }): string {
+  return kind === 'key' && id !== ADMIN_KEY_ID ? `key ${name}` : name;
 }
 
 /** Limits and idempotency keys are those of a person, whatever they came with; a key of nobody stands for itself. */

@@ -24,6 +24,11 @@ export function grantsWithin(grants: readonly Grant[], others: readonly Grant[])
   );
 }
 
+/** Whether these hold every one of the others. */
+export function holdsAll(grants: readonly Grant[], others: readonly Grant[]): boolean {
+  return others.every((other) => grants.some((own) => includes(own, other)));
+}
+
 export interface Handout {
   readonly grant: Grant;
   /** Undefined: everything that the role may. */

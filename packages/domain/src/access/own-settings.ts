@@ -19,6 +19,9 @@ export interface SavedView {
 
 export const COLOUR_SCHEMES = ['auto', 'light', 'dark'] as const;
 
+/** Instead of the name of a zone: that of the browser. */
+export const BROWSER_ZONE = 'local';
+
 /** What is left out was never chosen. */
 export interface Preferences {
   /** The zone that times are shown in; `local`: that of the browser. */

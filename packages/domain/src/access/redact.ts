@@ -5,7 +5,7 @@
  */
 import type { RecordedEvent } from '../event/event.ts';
 import type { DeadLetter, RunProgress } from '../run/run.ts';
-import { plainPartOf } from '../run/run-errors.ts';
+import { plainEndOf, plainPartOf } from '../run/run-errors.ts';
 import { type Caller, EVERYWHERE, may, type Owner } from './caller.ts';
 
 export const REDACTED = '[redacted]';
@@ -143,7 +143,7 @@ function outlineOf<Shown extends Ended>(run: Shown): Shown {
 function errorOutline(error: string): string {
   const plain = plainPartOf(error);
   if (plain === undefined) return HIDDEN;
-  return plain === error ? error : `${plain}: ${HIDDEN}`;
+  return plain === error ? error : `${plain}: ${HIDDEN}${plainEndOf(error)}`;
 }
 
 /** Letters name their owner themselves; of a deleted job nobody is known. */

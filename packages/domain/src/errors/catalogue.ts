@@ -70,6 +70,10 @@ export const CATALOGUE = {
     status: 409,
     fix: 'Choose a fire that is not due yet. What has started can be cancelled: POST /api/runs/{id}/cancel.',
   },
+  version_not_recorded: {
+    status: 409,
+    fix: 'Choose one that GET /api/jobs/{id}/versions lists, or set the fields yourself: PATCH /api/jobs/{id}.',
+  },
   job_not_recurring: {
     status: 409,
     fix: 'Cancel the job, or give it another time: PATCH /api/jobs/{id}.',
@@ -152,7 +156,7 @@ export const CATALOGUE = {
   },
   settings_of_nobody: {
     status: 409,
-    fix: 'Sign in with an account of your own: the admin key, keys of the installation and keys limited to some permissions keep no views and preferences.',
+    fix: 'Sign in with an account of your own: the admin key, keys of the installation and keys with less than the rights of their user keep no views and preferences.',
   },
   view_not_found: { status: 404, fix: 'Check the id among those of your views.' },
   view_name_taken: {
@@ -214,7 +218,7 @@ export const CATALOGUE = {
   idempotency_key_reused: { status: 409, fix: 'Use a new Idempotency-Key for a different request.' },
   too_many_listeners: {
     status: 429,
-    fix: 'Close some of the streams that are open with this key, user or address, or follow one with more filters.',
+    fix: 'Close some of the streams that are open with this key, user, namespace or address, or follow one with more filters.',
   },
   overloaded: { status: 503, fix: 'Try again after the seconds named in Retry-After.' },
   storage_unavailable: {

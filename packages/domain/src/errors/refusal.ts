@@ -11,6 +11,8 @@ export interface RefusedEntry {
 export class Refusal extends Error {
   readonly code: ErrorCode;
   readonly field: string | undefined;
+  /** What to do about it. */
+  readonly fix: string;
   /** When it is worth another try, if that is known. */
   readonly retryAfterSeconds: number | undefined;
   /** Where the request is refused because of some of its entries: those. */
@@ -21,6 +23,8 @@ export class Refusal extends Error {
     message: string,
     options: {
       field?: string;
+      /** Where that of the code does not fit. */
+      fix?: string;
       cause?: unknown;
       retryAfterSeconds?: number;
       entries?: readonly RefusedEntry[];
@@ -30,16 +34,13 @@ export class Refusal extends Error {
     this.name = 'Refusal';
     this.code = code;
     this.field = options.field;
+    this.fix = options.fix ?? CATALOGUE[code].fix;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.entries = options.entries ?? [];
   }
 
   get status(): number {
     return CATALOGUE[this.code].status;
-  }
-
-  get fix(): string {
-    return CATALOGUE[this.code].fix;
   }
 }
 

@@ -21,6 +21,8 @@ test.each<[payload: JsonObject, field: string]>([
   [{ url: null }, 'payload.url'],
   [{ url: 5 }, 'payload.url'],
   [{ url: 'example.org' }, 'payload.url'],
+  [{ url: `${URL_OK}\u0003` }, 'payload.url'],
+  [{ url: 'https://example.org/\na' }, 'payload.url'],
   [{ url: 'file:///etc/passwd' }, 'payload.url'],
   [{ url: URL_OK, methd: 'GET' }, 'payload.methd'],
   [{ url: URL_OK, method: 'TRACE' }, 'payload.method'],

@@ -11,6 +11,8 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const SET_BY_CARILLON = 'is set by Carillon itself';
+/** They would be sent as something else, and do harm where an address is pasted. */
+const CONTROL = /\p{Cc}/u;
 const STATUS = /^[1-5](\d\d|xx)$/i;
 
 /** What the checks below say, as a JSON Schema, for people and forms. Methods are read in lower case as well. */
@@ -72,6 +74,8 @@ function checkUrl(value: JsonValue | undefined): void {
   if (value === undefined || value === null) {
     refuseValue('payload.url', 'An http job needs payload.url.', 'field_missing');
   }
+  if (typeof value === 'string' && CONTROL.test(value))
+    refuseValue('payload.url', 'payload.url must hold no line ends or other control characters.');
   const protocol = typeof value === 'string' ? protocolOf(value) : undefined;
   if (protocol === 'http:' || protocol === 'https:') {
     checkAuthority(value as string);

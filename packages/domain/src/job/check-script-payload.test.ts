@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { Refusal } from '../errors/refusal.ts';
 import type { JsonObject } from '../ids.ts';
-import { checkScriptPayload, variableRefusal } from './check-script-payload.ts';
+import { checkScriptPayload, refuseSecretsInCommand, variableRefusal } from './check-script-payload.ts';
+import { PAYLOAD_CHECKS } from './define-job-values.ts';
 
 const DIGEST = 'a'.repeat(64);
 
@@ -14,6 +15,29 @@ function refusalOf(payload: JsonObject): Refusal | undefined {
     throw error;
   }
 }
+
+describe('a secret in the command line of a script, which every account of its machine can read', () => {
+  const SECRET = '{{secrets.token}}';
+
+  test.each<[string, JsonObject]>([
+    ['payload.args[1]', { script: 'echo', args: ['-t', `--token=${SECRET}`] }],
+    ['payload.code_location', { code_location: `/srv/${SECRET}/a.sh` }],
+    ['payload.script', { script: `#!/usr/bin/python3 ${SECRET}\nprint(1)` }],
+  ])('in %s is refused when the job is made', (field, payload) => {
+    const check = PAYLOAD_CHECKS.get('script')!;
+    expect(() => check(payload)).toThrow(expect.objectContaining({ field }));
+    expect(() => check(payload)).toThrow(/env.*stdin.*payload file/);
+  });
+
+  test.each<JsonObject>([
+    { script: `echo ${SECRET}`, env: { TOKEN: SECRET }, stdin: SECRET, token: SECRET },
+    { script: `#!/bin/sh\necho ${SECRET}`, args: ['{{!secrets.token}}', 1, true] },
+    { code_location: `https://example.org/${SECRET}/a.sh`, sha256: DIGEST },
+  ])('is no matter of %j', (payload) => {
+    expect(() => PAYLOAD_CHECKS.get('script')!(payload)).not.toThrow();
+    expect(() => refuseSecretsInCommand({ args: 1, script: null, code_location: [] })).not.toThrow();
+  });
+});
 
 describe('the payload of a script job', () => {
   test.each<JsonObject>([

@@ -5,6 +5,7 @@
  */
 import { refuseValue } from '../errors/refusal.ts';
 import type { JsonObject, JsonValue } from '../ids.ts';
+import { namesSecrets } from './secret-references.ts';
 
 /** The built-in handler that runs programs. */
 export const SCRIPT_HANDLER = 'script';
@@ -88,6 +89,26 @@ export function checkScriptPayload(payload: JsonObject): void {
     refuseValue('payload.stdin', 'payload.stdin must be a text.');
   if (isGiven(payload.merge_output) && typeof payload.merge_output !== 'boolean')
     refuseValue('payload.merge_output', 'payload.merge_output must be true or false.');
+}
+
+/** Of a payload as it is stored, with its references: what stands in a command line can be read by every account of the machine. */
+export function refuseSecretsInCommand({ args, script, code_location: location }: JsonObject): void {
+  const refuse = (field: string, what: string) =>
+    refuseValue(
+      field,
+      `${field} names a secret, and ${what} can be read by every account of the machine: hand it to the script in payload.env, in payload.stdin, or in another member of the payload, which the script reads from its payload file (CARILLON_PAYLOAD_FILE).`,
+    );
+  for (const [i, word] of (Array.isArray(args) ? args : []).entries())
+    if (holdsSecret(word)) refuse(`payload.args[${i}]`, 'the arguments of a program');
+  if (holdsSecret(location) && location.startsWith('/'))
+    refuse('payload.code_location', 'the path of a program');
+  const [firstLine] = typeof script === 'string' ? script.split('\n', 1) : [];
+  if (firstLine?.startsWith('#!') && holdsSecret(firstLine))
+    refuse('payload.script', 'what its first line passes to the interpreter');
+}
+
+function holdsSecret(value: JsonValue | undefined): value is string {
+  return typeof value === 'string' && namesSecrets(value);
 }
 
 function checkSource({ script, code_location: location, sha256 }: JsonObject): void {

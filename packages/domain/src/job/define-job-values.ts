@@ -3,7 +3,7 @@ import { DEFAULT_NAMESPACE } from '../access/caller.ts';
 import { refuseValue } from '../errors/refusal.ts';
 import type { JsonObject, JsonValue } from '../ids.ts';
 import { checkHttpPayload } from './check-http-payload.ts';
-import { checkScriptPayload } from './check-script-payload.ts';
+import { checkScriptPayload, refuseSecretsInCommand } from './check-script-payload.ts';
 import { type JobDefinition, PAYLOAD_BYTES_MAX } from './job.ts';
 
 export function readText(text: string, options: { field: string; lengthMax: number }): string {
@@ -27,12 +27,22 @@ function requireStorable(text: string, field: string): void {
   }
 }
 
+/**
+ * Of terminals, of the direction of writing, or of no width: with them one name can look like another. U+200C and U+200D are not
+ * among them, nor the marks U+200E and U+200F: some scripts need them.
+ */
 export function hasControlCharacter(text: string): boolean {
   for (let i = 0; i < text.length; i += 1) {
     const unit = text.charCodeAt(i);
     if (unit < 0x20 || unit === 0x7f) return true;
+    if (unit >= 0x200b && isUnseen(unit)) return true;
   }
   return false;
+}
+
+function isUnseen(unit: number): boolean {
+  const isBidirectional = (unit >= 0x202a && unit <= 0x202e) || (unit >= 0x2066 && unit <= 0x2069);
+  return isBidirectional || unit === 0x200b || unit === 0x2060 || unit === 0xfeff;
 }
 
 export function readNumber(
@@ -123,7 +133,13 @@ function readNames<Value>(
 /** What the built-in handlers demand of their payload. */
 export const PAYLOAD_CHECKS: ReadonlyMap<string, (payload: JsonObject) => void> = new Map([
   ['http', checkHttpPayload],
-  ['script', checkScriptPayload],
+  [
+    'script',
+    (payload) => {
+      checkScriptPayload(payload);
+      refuseSecretsInCommand(payload);
+    },
+  ],
 ]);
 
 export const PAYLOAD_DEPTH_MAX = 64;

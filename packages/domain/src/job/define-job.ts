@@ -74,7 +74,7 @@ export function replaceJob(job: Job, input: JobInput, nowMs: number): Redefiniti
 
 /** Whether two definitions mean the same; how their parts were stored or spelled is no difference. */
 export function sameDefinition(one: JobDefinition, other: JobDefinition): boolean {
-  return PROPERTIES.every((name) =>
+  return DEFINITION_PROPERTIES.every((name) =>
     name === 'payload'
       ? canonical(payloadOf(one)) === canonical(payloadOf(other))
       : canonical(one[name]) === canonical(other[name]),
@@ -101,7 +101,8 @@ const DEFAULTS: JobDefinition = inOnePiece({
   misfire: DEFAULT_MISFIRE,
   retry: DEFAULT_RETRY,
 });
-const PROPERTIES = Object.keys(DEFAULTS) as (keyof JobDefinition)[];
+/** What a job is made of, beside what the engine keeps of it. */
+export const DEFINITION_PROPERTIES = Object.keys(DEFAULTS) as (keyof JobDefinition)[];
 const DRAFT: Job = inOnePiece({
   ...DEFAULTS,
   jobId: '' as JobId,

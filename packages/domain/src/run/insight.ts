@@ -21,6 +21,7 @@ export const REASON_CODES = [
   'retry_wait',
   'at_limit',
   'no_worker',
+  'scripts_off',
   'workers_draining',
   'slots_busy',
   'behind_others',
@@ -101,6 +102,8 @@ export interface FieldChange {
 export interface JobVersion {
   /** Undefined: written by a server that did not record it. */
   readonly version: number | undefined;
+  /** The earlier version that it brought back. */
+  readonly restoredVersion: number | undefined;
   readonly atMs: number;
   readonly action: string;
   readonly actor: Pick<Actor, 'kind' | 'id' | 'name'>;

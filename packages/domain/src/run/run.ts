@@ -43,7 +43,11 @@ export interface ClaimedRun {
   readonly epoch: number;
   readonly attempt: number;
   readonly nominalAtMs: number;
-  /** When it should have started: an occurrence at its instant, a retry or what a person asked for when it was queued. */
+  /**
+   * When it should have started: an occurrence at its instant, a retry or what a person asked for when it was queued. One that waited
+   * for a slot of its job: when it got the slot. One that was handed out before, or repeats
+   * another: when it was queued.
+   */
   readonly dueAtMs: number;
   readonly claimedAtMs: number;
   readonly handler: string;
@@ -217,6 +221,8 @@ export interface RunFacts {
   readonly attempt: number;
   readonly epoch: number;
   readonly trigger: RunTrigger;
+  /** It stands for a run that had ended: a person redrove that, or ran it again. */
+  readonly isRepeat: boolean;
   readonly scheduledAtMs: number;
   readonly createdAtMs: number;
   readonly startedAtMs: number | undefined;

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { JobId } from '../ids.ts';
 import { fireTime } from '../schedule/fire-time.ts';
 import { DEFAULT_DAYLIGHT_SAVING, type Schedule } from '../schedule/schedule.ts';
+import { EPOCHS_PER_GENERATION_BITS } from './first-epoch.ts';
 import { type StartFacts, startDelayMs } from './start-delay.ts';
 
 const AT_MS = Date.UTC(2030, 0, 1);
@@ -16,7 +17,7 @@ const HOURLY: Schedule = {
 const delayOf = (over: Partial<StartFacts> = {}) =>
   startDelayMs({
     ...{ jobId: JOB_ID, trigger: 'schedule', attempt: 1, scheduledAtMs: AT_MS, startedAtMs: AT_MS + 7 },
-    schedule: undefined,
+    ...{ epoch: 1, schedule: undefined, isRepeat: false },
     ...over,
   });
 
@@ -27,10 +28,21 @@ describe('the start delay', () => {
     expect(delayOf({ startedAtMs: AT_MS - 1 })).toBe(0);
   });
 
-  it('is not measured of a retry, of a redriven run, and before the start', () => {
+  it('is not measured of a retry, of a run that stands for an earlier one, and before the start', () => {
     expect(delayOf({ attempt: 2 })).toBeUndefined();
-    expect(delayOf({ trigger: 'redrive' })).toBeUndefined();
+    expect(delayOf({ trigger: 'redrive', isRepeat: true })).toBeUndefined();
+    expect(delayOf({ trigger: 'manual', isRepeat: true })).toBeUndefined();
     expect(delayOf({ startedAtMs: undefined })).toBeUndefined();
+  });
+
+  it('is not measured of a run that was handed out before, as of one that was taken over from a lost worker', () => {
+    expect(delayOf({ epoch: 2 })).toBeUndefined();
+  });
+
+  it('is measured after a restore, from where on epochs count from a higher number', () => {
+    const restored = 3 * 2 ** EPOCHS_PER_GENERATION_BITS;
+    expect(delayOf({ epoch: restored })).toBe(7);
+    expect(delayOf({ epoch: restored + 1 })).toBeUndefined();
   });
 
   it('leaves out the share of the spread, which what a person asks for does not have', () => {

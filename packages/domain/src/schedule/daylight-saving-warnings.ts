@@ -59,7 +59,7 @@ function gapAt(schedule: RecurringSchedule, atMs: number): DaylightSavingWarning
     schedule.daylightSaving.gap === 'skip'
       ? 'it is left out that day'
       : `it runs right after the gap, at ${localText(schedule.zone, atMs)}`;
-  const message = `The clock goes forward in ${schedule.zone} and skips a planned time: ${fate}.`;
+  const message = `The clock goes forward in ${schedule.zone} on ${localText(schedule.zone, atMs).slice(0, 10)} and skips a planned time: ${fate}.`;
   return { kind: 'gap', atMs, message };
 }
 
@@ -76,7 +76,7 @@ function overlapAt(
     second: 'it runs the second time only',
     both: 'it runs both times',
   }[schedule.daylightSaving.overlap];
-  const message = `The clock goes back in ${schedule.zone} and shows a planned time twice: ${fate}.`;
+  const message = `The clock goes back in ${schedule.zone} on ${localText(schedule.zone, atMs).slice(0, 10)} and shows a planned time twice: ${fate}.`;
   return { kind: 'overlap', atMs, message };
 }
 

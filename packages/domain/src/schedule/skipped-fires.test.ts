@@ -4,6 +4,7 @@ import { fireTime } from './fire-time.ts';
 import { at, cron, iso } from './schedule-arbitraries.ts';
 import {
   addSkip,
+  firstUnskipped,
   isSkippedBy,
   nextUnskipped,
   removeSkip,
@@ -42,7 +43,10 @@ describe('skipping a fire', () => {
   test('keeps who did it and when, in the order of the fires, and drops what has passed', () => {
     const old = skip('2029-12-31T09:00Z');
     const later = skip('2030-01-03T09:00Z', 'bob');
-    expect(add('2030-01-02T09:00Z', { skips: [old, later] })).toEqual([skip('2030-01-02T09:00Z'), later]);
+    expect(add('2030-01-02T09:00Z', { skips: [old, later] })).toEqual([
+      { ...skip('2030-01-02T09:00Z'), nextMs: at('2030-01-03T09:00Z') },
+      later,
+    ]);
   });
 
   test('again changes nothing, and the first who did it stays', () => {
@@ -115,11 +119,62 @@ test('the next fire is the first that nobody has skipped', () => {
   expect(nextUnskipped(ending, NOW, skips)).toBeUndefined();
 });
 
+describe('what a skip knows of the fire after it', () => {
+  /** Throws when it is asked for an instant. */
+  const unasked = new Proxy(daily, {
+    get: () => {
+      throw new Error('the schedule was asked');
+    },
+  });
+  const days = Array.from({ length: SKIPS_MAX }, (_, i) => at('2030-01-01T09:00Z') + i * 24 * HOUR_MS);
+  const hundred = days.reduce<readonly SkippedFire[] | undefined>(
+    (skips, atMs) => addSkip({ ...request('2030-01-01T09:00Z', { skips }), atMs, by: 'ada' }),
+    undefined,
+  );
+
+  test('answers for the next run without a question to the schedule for each', () => {
+    const firstMs = days[0]!;
+    expect(iso([firstUnskipped(unasked, firstMs, hundred)!])).toEqual(['2030-04-11T09:00Z']);
+    expect(firstUnskipped(unasked, firstMs + HOUR_MS, hundred)).toBe(firstMs + HOUR_MS);
+  });
+
+  test('is none where the schedule ends with it', () => {
+    const ending = { ...daily, endMs: at('2030-01-01T09:00Z') };
+    const skips = addSkip({ ...request('2030-01-01T09:00Z', { schedule: ending }), by: 'ada' });
+    expect(firstUnskipped(unasked, at('2030-01-01T09:00Z'), skips)).toBeUndefined();
+  });
+
+  test('is that of a new schedule once the job has one', () => {
+    const weekly = cron('0 9 * * TUE');
+    const kept = skipsAhead(weekly, hundred, NOW);
+    expect(kept).toHaveLength(15);
+    expect(iso([firstUnskipped(unasked, kept![0]!.atMs, kept)!])).toEqual(['2030-04-16T09:00Z']);
+  });
+
+  test('is asked of the schedule where it is not kept', () => {
+    const old = [skip('2030-01-01T09:00Z'), skip('2030-01-02T09:00Z')];
+    expect(iso([firstUnskipped(daily, at('2030-01-01T09:00Z'), old)!])).toEqual(['2030-01-03T09:00Z']);
+  });
+});
+
 test('a new schedule keeps the skips of instants that it has, too', () => {
   const skips = [skip('2030-01-01T09:00Z'), skip('2030-01-02T09:00Z')];
-  expect(skipsAhead(cron('0 9 2 * *'), skips, NOW)).toEqual([skips[1]]);
-  expect(skipsAhead(cron('0 10 * * *'), skips, NOW)).toBeUndefined();
+  expect(skipsAhead(cron('0 9 2 * *'), skips, at('2030-01-02T09:00Z'))).toEqual([
+    { ...skips[1], nextMs: at('2030-02-02T09:00Z') },
+  ]);
+  expect(skipsAhead(cron('0 10 * * *'), skips, at('2030-01-01T10:00Z'))).toBeUndefined();
   expect(skipsAhead({ type: 'IMMEDIATE' }, skips, NOW)).toBeUndefined();
+});
+
+test('a new schedule keeps the skip of the instant that it stands at, whether it has it or not', () => {
+  const skips = [skip('2029-12-31T09:00Z'), skip('2030-01-01T09:00Z'), skip('2030-01-02T09:00Z')];
+  expect(skipsAhead(cron('0 10 * * *'), skips, at('2030-01-01T09:00Z'))).toEqual([
+    { ...skips[1], nextMs: at('2030-01-01T10:00Z') },
+  ]);
+  expect(skipsAhead(daily, skips, at('2030-01-01T09:00Z'))).toEqual([
+    { ...skips[1], nextMs: at('2030-01-02T09:00Z') },
+    { ...skips[2], nextMs: at('2030-01-03T09:00Z') },
+  ]);
 });
 
 test('the ledger names who skipped it', () => {

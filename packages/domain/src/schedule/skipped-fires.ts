@@ -13,10 +13,14 @@ export interface SkippedFire {
   /** The name of who skipped it. */
   readonly by: string;
   readonly skippedAtMs: number;
+  /** The fire of the schedule after it, so that lists need not ask the schedule for each skip; null: none. Undefined: not kept. */
+  readonly nextMs?: number | null | undefined;
 }
 
 /** Of one job at a time: who wants to skip more of them means a pause or another schedule. */
 export const SKIPS_MAX = 100;
+/** Of each job of a list. */
+export const SKIPS_LISTED_MAX = 3;
 const NAMED_MAX = 3;
 const BY_LENGTH_MAX = 200;
 
@@ -35,16 +39,23 @@ export function isOccurrence(schedule: Schedule, atMs: number): boolean {
   return nextFire(schedule, atMs - 1) === atMs;
 }
 
-/** The first fire at or after the instant that nobody has skipped. One question for each skip at most. */
+/** The first fire at or after the instant that nobody has skipped. The schedule is asked only where a skip does not know what follows. */
 export function firstUnskipped(
   schedule: Schedule,
   fromMs: number | undefined,
   skips: readonly SkippedFire[] = [],
 ): number | undefined {
-  const skipped = new Set(skips.map(({ atMs }) => atMs));
   let atMs = fromMs;
-  while (atMs !== undefined && skipped.has(atMs)) atMs = nextFire(schedule, atMs);
+  // In the order of the fires: what follows one lies further on.
+  for (const skip of skips) {
+    if (atMs === undefined || skip.atMs > atMs) break;
+    if (skip.atMs === atMs) atMs = fireAfter(schedule, skip);
+  }
   return atMs;
+}
+
+function fireAfter(schedule: Schedule, { atMs, nextMs }: SkippedFire): number | undefined {
+  return nextMs === undefined ? nextFire(schedule, atMs) : (nextMs ?? undefined);
 }
 
 /** The first fire after the instant that nobody has skipped. */
@@ -56,15 +67,24 @@ export function nextUnskipped(
   return firstUnskipped(schedule, nextFire(schedule, afterMs), skips);
 }
 
-/** Those that the schedule still has ahead. Undefined: none. */
+/**
+ * Those that the schedule still has from where it stands on. That instant counts whether or not the schedule names it, and though it
+ * may have passed: it is judged when it fires, and a skip that is dropped before would let it run. Undefined: none.
+ */
 export function skipsAhead(
   schedule: Schedule,
   skips: readonly SkippedFire[] = [],
-  nowMs: number,
+  plannedMs: number,
 ): readonly SkippedFire[] | undefined {
   if (!isRecurring(schedule)) return undefined;
-  const ahead = skips.filter(({ atMs }) => atMs > nowMs && isOccurrence(schedule, atMs));
-  return ahead.length === 0 ? undefined : ahead;
+  const kept = skips.filter(
+    ({ atMs }) => atMs === plannedMs || (atMs > plannedMs && isOccurrence(schedule, atMs)),
+  );
+  return kept.length === 0 ? undefined : kept.map((skip) => withNext(schedule, skip));
+}
+
+function withNext(schedule: Schedule, skip: SkippedFire): SkippedFire {
+  return { ...skip, nextMs: nextFire(schedule, skip.atMs) ?? null };
 }
 
 export interface SkipRequest {
@@ -87,7 +107,8 @@ export function addSkip(request: SkipRequest & { readonly by: string }): readonl
   if (kept.length >= SKIPS_MAX)
     throw new Refusal('skips_full', `${SKIPS_MAX} fires of the job ${request.jobId} are skipped already.`);
   const name = by.slice(0, BY_LENGTH_MAX).toWellFormed();
-  return [...kept, { atMs, by: name, skippedAtMs: nowMs }].sort((a, b) => a.atMs - b.atMs);
+  const added = withNext(request.schedule, { atMs, by: name, skippedAtMs: nowMs });
+  return [...kept, added].sort((a, b) => a.atMs - b.atMs);
 }
 
 /** The skips without this one; undefined when the fire is not skipped. */

@@ -10,6 +10,7 @@ test.each([
   ['Europe/Pari', 'Europe/Paris'],
   ['Amercia/New_York', 'America/New_York'],
   ['Europe/Berln', 'Europe/Berlin'],
+  ['Berlni', 'Europe/Berlin'],
   ['Mars/Olympus', undefined],
   ['', undefined],
   ['x'.repeat(500), undefined],

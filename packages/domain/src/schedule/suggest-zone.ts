@@ -3,6 +3,8 @@
 /** Longer than any name that is near to one. */
 const LENGTH_MAX = 40;
 const DISTANCE_MAX = 2;
+/** A shorter word is near to many cities. */
+const CITY_LENGTH_MIN = 6;
 
 /** The zone that somebody who wrote this name probably meant: America/New_York for America/NewYork, new york or Amercia/New_York. */
 export function suggestZone(name: string): string | undefined {
@@ -13,7 +15,8 @@ export function suggestZone(name: string): string | undefined {
   return (
     zones.find((zone) => lettersOf(zone) === wanted) ??
     zones.find((zone) => cityOf(zone) === wanted) ??
-    zones.find((zone) => isNear(lettersOf(zone), wanted))
+    zones.find((zone) => isNear(lettersOf(zone), wanted)) ??
+    (wanted.length < CITY_LENGTH_MIN ? undefined : zones.find((zone) => isNear(cityOf(zone), wanted)))
   );
 }
 
