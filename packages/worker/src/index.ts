@@ -16,6 +16,7 @@ export { scriptLabels } from './handlers/script/script-labels.ts';
 export { findUserIds } from './handlers/script/user-ids.ts';
 export { signatureHeaders } from './handlers/sign-request.ts';
 export { NEVER_CALLED } from './handlers/special-networks.ts';
+export { withoutResult } from './outcome-of.ts';
 export * as protocol from './protocol/index.ts';
 export { type CreateWorkerOptions, createWorker, type Worker } from './remote/create-worker.ts';
 export { type Dial, type WorkerConnection, WorkerRefused } from './remote/remote-home.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { claimedRun } from './claimed-run.fixture.ts';
 import { HandlerError } from './handler.ts';
-import { outcomeOfAnswer, outcomeOfError, outcomeOfStop } from './outcome-of.ts';
+import { outcomeAsTold, outcomeOfAnswer, outcomeOfError, outcomeOfStop } from './outcome-of.ts';
 import { RunInProgress, type StopReason } from './run-in-progress.ts';
 
 function progress(stop?: StopReason): RunInProgress {
@@ -141,6 +141,31 @@ test.each([
   expect(outcomeOfStop({ reason, message: 'why', at: 0 })).toEqual({ kind, error: 'why' });
 });
 
+describe('a result that says of itself that it is stored elsewhere', () => {
+  const mark = { $stored: { bytes: 5, day: '2030-01-31', server: 'x' } };
+
+  test.each([
+    ['as it is', mark],
+    ['by its JSON', { toJSON: () => mark }],
+    ['with a text that the database shortens', { ...mark, more: '\0'.repeat(60) }],
+  ])('%s is not kept when a handler answers it', (_, value) => {
+    expect(resultOf(value)).toEqual({ note: expect.stringContaining('$stored') });
+    const thrown = outcomeOfError(progress(), new HandlerError('no', { result: value }));
+    expect(thrown).toMatchObject({ error: 'no', result: expect.stringContaining('"note"') });
+  });
+
+  test('within a result is data', () => {
+    expect(resultOf({ result: mark })).toEqual({ result: mark });
+    expect(resultOf([mark])).toEqual([mark]);
+  });
+
+  test('is kept as a worker tells it only where it has the form of one', () => {
+    const told = (result: string) => outcomeAsTold({ kind: 'SUCCESS', result });
+    expect(told(JSON.stringify(mark))).toEqual({ kind: 'SUCCESS', result: JSON.stringify(mark) });
+    expect(told('{"$stored":1}')).toMatchObject({ result: expect.stringContaining('"note"') });
+  });
+});
+
 describe('secrets of the run', () => {
   const run = new RunInProgress(claimedRun({ secrets: ['hunter"2hunter"2', '12345678', 'short'] }), 0);
   const masked = (answer: unknown) => (outcomeOfAnswer(run, answer) as { result: string }).result;
@@ -154,6 +179,11 @@ describe('secrets of the run', () => {
 
   test('that are numbers cost the result, not the run', () => {
     expect(JSON.parse(masked({ pin: 12345678 }))).toEqual({ note: expect.stringContaining('a secret') });
+  });
+
+  test('are masked where nothing stands between their characters but NUL, which is not kept', () => {
+    const outcome = outcomeOfError(run, new Error('it is 1234\x005678 here')) as { error: string };
+    expect(outcome.error).toBe('it is *** here');
   });
 
   test('are masked in errors before they are cut, in their causes and in what they answer', () => {

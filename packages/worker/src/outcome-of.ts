@@ -1,5 +1,12 @@
 /** Turns what a handler answered or threw into an outcome, within the limits on what is kept. */
-import { ERROR_LENGTH_MAX, RESULT_BYTES_MAX, type RunOutcome, type RunUsage } from '@carillon/domain';
+import {
+  ERROR_LENGTH_MAX,
+  hasStoredMark,
+  RESULT_BYTES_MAX,
+  type RunOutcome,
+  type RunUsage,
+  readStoredResult,
+} from '@carillon/domain';
 import { HandlerError } from './handler.ts';
 import type { RunInProgress } from './run-in-progress.ts';
 import type { SecretMask } from './secret-mask.ts';
@@ -79,13 +86,15 @@ export function outcomeAsTold(outcome: RunOutcome): RunOutcome {
 
 function resultAsTold(text: string): { result?: string } {
   try {
-    return resultOf(JSON.parse(text), {});
+    return resultOf(JSON.parse(text), { mayBeStored: true });
   } catch {
     return noteOf(NOT_JSON);
   }
 }
 
 export const SUCCESS: RunOutcome = { kind: 'SUCCESS' };
+const MARKED =
+  'the result has a member $stored, which marks results that are stored elsewhere, and was not kept';
 const NOT_JSON = 'the result is not JSON and was not kept';
 
 /** PostgreSQL's JSON holds neither NUL nor half a character; an escaped backslash before the letter u is neither. */
@@ -96,6 +105,8 @@ interface ResultLimits {
   readonly mask?: SecretMask | undefined;
   /** Larger ones are not kept; 0: those that fit into an outcome are. */
   readonly resultBytesMax?: number;
+  /** It comes from a worker, which may have had it stored before; whoever stores results has to know of it. */
+  readonly mayBeStored?: boolean;
 }
 
 /** It has to be kept elsewhere, with something else in its place, before the outcome is told. */
@@ -118,7 +129,10 @@ function isLarger(text: string, bytesMax: number): boolean {
 }
 
 /** As JSON text, without line breaks. */
-function resultOf(value: unknown, { mask, resultBytesMax = 0 }: ResultLimits): { result?: string } {
+function resultOf(
+  value: unknown,
+  { mask, resultBytesMax = 0, mayBeStored = false }: ResultLimits,
+): { result?: string } {
   let text: string | undefined;
   try {
     text = JSON.stringify(value);
@@ -132,6 +146,7 @@ function resultOf(value: unknown, { mask, resultBytesMax = 0 }: ResultLimits): {
     // A number may be a secret, and what stands for it is none.
     if (!isJson(text)) return noteOf('the result held a secret that could not be masked, and was not kept');
   }
+  if (hasStoredMark(text) && !(mayBeStored && readStoredResult(text))) return noteOf(MARKED);
   const bytesMax = Math.max(RESULT_BYTES_MAX, resultBytesMax);
   if (isLarger(text, bytesMax)) return noteOf(`the result is larger than ${bytesMax} bytes and was not kept`);
   return { result: text.includes('\\u') ? text.replace(NOT_STORABLE, REPLACED) : text };
@@ -154,6 +169,11 @@ function messageOf(error: unknown, mask: SecretMask | undefined): string {
   const text = error instanceof Error ? error.message || error.name : String(error);
   const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : '';
   const whole = `${text}${cause}`;
-  // Before it is cut: half a secret would not be found.
-  return (mask?.text(whole) ?? whole).replaceAll('\0', '').slice(0, ERROR_LENGTH_MAX);
+  return (mask ? maskedWithoutNul(whole, mask) : whole.replaceAll('\0', '')).slice(0, ERROR_LENGTH_MAX);
+}
+
+/** Before it is cut: half a secret would not be found. Again where NUL is left out: it may have stood within one. */
+function maskedWithoutNul(text: string, mask: SecretMask): string {
+  const masked = mask.text(text);
+  return masked.includes('\0') ? mask.text(masked.replaceAll('\0', '')) : masked;
 }

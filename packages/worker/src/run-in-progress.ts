@@ -146,7 +146,7 @@ export class RunInProgress implements RunContext {
 
   /** Nothing more is said. A promise while the last output is on its way. */
   close(): Promise<void> | undefined {
-    return this.#voice?.close();
+    return this.#voice?.close({ isCut: this.stop !== undefined });
   }
 
   #speak(): RunVoice {

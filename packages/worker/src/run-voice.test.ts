@@ -34,6 +34,19 @@ function voiceOf(checkpoint?: string) {
 }
 
 describe('RunVoice', () => {
+  it('shows the end of what was written, but no beginning of a secret where the run was stopped', () => {
+    const heardBy = (isCut: boolean) => {
+      const channel = new HeardChannel();
+      const mask = SecretMask.of(['correct-horse']);
+      const voice = new RunVoice({ run: claimedRun(), channel, now: () => 7, mask });
+      void voice.write('stdout', Buffer.from('it is correct-hors'));
+      void voice.close({ isCut });
+      return channel.heard;
+    };
+    expect(heardBy(false)).toEqual(['7 stdout it is ', '7 stdout correct-hors']);
+    expect(heardBy(true)).toEqual(['7 stdout it is ', '7 stdout ***']);
+  });
+
   it('sends lines and bytes in order, with the time', () => {
     const { voice, channel } = voiceOf();
     voice.info('one');

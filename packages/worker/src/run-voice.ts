@@ -80,13 +80,13 @@ export class RunVoice implements RunLog, RunCheckpoint {
 
   /**
    * What is said after the end is dropped: it would stand beside what the next attempt says. A save that the handler did not wait
-   * for is waited for here: once the run has ended it would be refused.
+   * for is waited for here: once the run has ended it would be refused. isCut: it was stopped, perhaps within a secret.
    */
-  close(): Promise<void> | undefined {
+  close({ isCut = false }: { isCut?: boolean } = {}): Promise<void> | undefined {
     if (!this.#isOpen) return undefined;
     this.#isOpen = false;
     for (const [stream, masked] of this.#masked ?? []) {
-      const rest = masked.end();
+      const rest = isCut ? masked.cut() : masked.end();
       if (rest) void this.#send(stream, rest);
     }
     const { channel, run } = this.#options;

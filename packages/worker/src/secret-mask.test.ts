@@ -16,6 +16,14 @@ function inPieces(text: string, cuts: readonly number[], secrets: readonly strin
 }
 
 describe('SecretMask', () => {
+  it('shows nothing of a secret at the end of a text that was cut', () => {
+    const mask = SecretMask.of([SECRET, 'p/ss+w"rd and another'])!;
+    for (let length = 1; length <= SECRET.length; length += 1)
+      expect(mask.cutText(`before ${SECRET.slice(0, length)}`)).toBe('before ***');
+    expect(mask.cutText(`${SECRET}, before`)).toBe('***, before');
+    expect(mask.cutText(`${SECRET}p/s`)).toBe('***');
+  });
+
   it('has nothing to do for values that are too short', () => {
     expect(SecretMask.of(undefined)).toBeUndefined();
     expect(SecretMask.of(['1234567'])).toBeUndefined();

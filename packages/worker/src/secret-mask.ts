@@ -42,9 +42,18 @@ export class SecretMask {
 
   /** A text that is complete. */
   text(text: string): string {
+    return this.#masked(text, (stream) => stream.end());
+  }
+
+  /** A text that was cut by somebody who did not mask it before: its end may be the beginning of a secret. */
+  cutText(text: string): string {
+    return this.#masked(text, (stream) => stream.cut());
+  }
+
+  #masked(text: string, endOf: (stream: MaskedStream) => Uint8Array | undefined): string {
     const masked = new MaskedStream(this);
     const bytes = Buffer.from(text);
-    const parts = [masked.push(bytes), masked.end()].filter((part) => part !== undefined);
+    const parts = [masked.push(bytes), endOf(masked)].filter((part) => part !== undefined);
     return masked.found ? Buffer.concat(parts).toString() : text;
   }
 
@@ -105,6 +114,12 @@ export class MaskedStream {
   end(): Uint8Array | undefined {
     this.#position = this.#automaton.start();
     return this.#release(this.#held, this.#held.length);
+  }
+
+  /** The rest, where the text goes on and is not read: what may be the beginning of a secret is taken for one. */
+  cut(): Uint8Array | undefined {
+    if (this.#held.length > 0) this.#add(0, this.#held.length);
+    return this.end();
   }
 
   /** Ends grow; what overlaps or touches is one. */

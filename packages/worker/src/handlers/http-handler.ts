@@ -13,6 +13,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { CALL_ERRORS, RUN_ERRORS } from '@carillon/domain';
 import { type Handler, HandlerError, type RunContext } from '../handler.ts';
+import type { SecretMask } from '../secret-mask.ts';
 import { type Destination, EgressPolicy, type EgressRules, type OwnEndpoint } from './egress-policy.ts';
 import { failedCall, type RefusedAnswer, refusedAnswer } from './http-failure.ts';
 import { type HttpCall, readHttpPayload } from './http-payload.ts';
@@ -110,7 +111,7 @@ function send(
   return new Promise((resolve, reject) => {
     const issue = url.protocol === 'https:' ? httpsRequest : httpRequest;
     const request = issue(url, requestOptions, (response) => {
-      readAnswer(response, bytesMax).then(resolve, reject);
+      readAnswer(response, { bytesMax, mask: context.mask }).then(resolve, reject);
     });
     request.on('error', (error: NodeJS.ErrnoException) => {
       reject(error instanceof HandlerError ? error : failedCall(`${call.method} ${url.origin}`, error));
@@ -129,23 +130,38 @@ function send(
   });
 }
 
-/** Reads to the end, so that the connection can be used again, but keeps only the beginning. */
-async function readAnswer(response: IncomingMessage, bytesMax: number): Promise<Answer> {
-  const kept: Buffer[] = [];
-  let size = 0;
+/**
+ * Reads to the end, so that the connection can be used again, but keeps only the beginning. It is masked here, since half a secret
+ * would not be found in what is kept.
+ */
+async function readAnswer(
+  response: IncomingMessage,
+  { bytesMax, mask }: { bytesMax: number; mask: SecretMask | undefined },
+): Promise<Answer> {
+  const masked = mask?.stream();
+  const kept: Uint8Array[] = [];
+  let [size, shown, isFlood] = [0, 0, false];
+  const keep = (bytes: Uint8Array | undefined) => {
+    if (!bytes) return;
+    if (shown < bytesMax) kept.push(bytes.subarray(0, bytesMax - shown));
+    shown += bytes.byteLength;
+  };
   for await (const chunk of response as AsyncIterable<Buffer>) {
-    if (size < bytesMax) kept.push(chunk.subarray(0, bytesMax - size));
+    keep(masked ? masked.push(chunk) : chunk);
     size += chunk.byteLength;
     // Draining a flood just to save a connection is not worth it.
-    if (size > bytesMax + 1024 * 1024) break;
+    isFlood = size > bytesMax + 1024 * 1024;
+    if (isFlood) break;
   }
+  keep(isFlood ? masked?.cut() : masked?.end());
+  const { location } = response.headers;
   return {
     status: response.statusCode ?? 0,
     contentType: response.headers['content-type'],
-    location: response.headers.location,
+    location: location === undefined ? undefined : (mask?.text(location) ?? location),
     retryAfter: response.headers['retry-after'],
     body: Buffer.concat(kept).toString('utf8'),
-    truncated: size > bytesMax,
+    truncated: isFlood || shown > bytesMax,
   };
 }
 

@@ -18,7 +18,7 @@ import type { Handler } from '../handler.ts';
 import { offeredAs, type UnnamedPlugin } from '../handler-plugin.ts';
 import { WorkerRuntime } from '../runtime/worker-runtime.ts';
 import type { StandardSchemaV1 } from '../standard-schema.ts';
-import { dialGrpc, isKeyRefused } from './dial-grpc.ts';
+import { dialGrpc, isRefused } from './dial-grpc.ts';
 import { type Dial, RemoteHome, type WorkerConnection, type WorkerRefused } from './remote-home.ts';
 import { checkTlsFiles, type TlsFiles } from './tls-files.ts';
 
@@ -39,7 +39,7 @@ export interface CreateWorkerOptions {
   readonly log?: Log;
   /** Called each time a server has welcomed the worker. */
   readonly onConnected?: (connection: WorkerConnection) => void;
-  /** A key that no server has accepted yet makes run() fail. Left out: it is tried again every 30 s. */
+  /** A key that every server refuses, and none has accepted yet, makes run() fail. Left out: each is asked again every 30 s. */
   readonly endWhenKeyRefused?: boolean;
   /** For tests. */
   readonly internals?: { readonly clock?: Clock; readonly random?: Random; readonly dial?: Dial };
@@ -71,6 +71,11 @@ export function createWorker(options: CreateWorkerOptions): Worker {
   const { clock = systemClock, random = systemRandom } = options.internals ?? {};
   const log = options.log ?? createLog({ level: 'warn' });
   if (servers.length === 0) throw new Error('A worker needs the address of at least one server.');
+  for (const server of servers)
+    if (!/^https?:$/.test(URL.parse(server)?.protocol ?? ''))
+      throw new Error(
+        `"${server}" is not an address of a server; one is written such as https://carillon:7420.`,
+      );
   if (!Number.isInteger(slots) || slots < 1) throw new Error('slots is a whole number from 1 on.');
   const handlers = new Map<string, Handler>();
   const parameters = new Map<string, string>();
@@ -109,7 +114,7 @@ export function createWorker(options: CreateWorkerOptions): Worker {
       if (handlers.size === 0) throw new Error('The worker has no handlers: add one with handle().');
       if (options.tls) for (const warning of checkTlsFiles(options.tls, servers)) log.warn({}, warning);
       const home = new RemoteHome({
-        ...{ servers, name, parameters, clock, random, log, nextTurn: setImmediate, isKeyRefused },
+        ...{ servers, name, parameters, clock, random, log, nextTurn: setImmediate, isRefused },
         labels: Object.assign({}, labels, ...handlerLabels.values()),
         dial: options.internals?.dial ?? dialGrpc({ key, tls: options.tls }),
         language: LANGUAGE,

@@ -121,6 +121,11 @@ test('a key that an older stream is refused with does not end the worker either'
   expect(outcome).toBeUndefined();
   newer!.failure = older!.failure;
   newer!.answers.end();
+  // The other server may take it; each is asked once.
+  await untilDialled(3);
+  expect(outcome).toBeUndefined();
+  served[2]!.failure = older!.failure;
+  served[2]!.answers.end();
   await turns();
   expect(outcome).toBeInstanceOf(WorkerRefused);
 });

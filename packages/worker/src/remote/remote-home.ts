@@ -29,6 +29,7 @@ import type {
   RunReport,
   WorkerHome,
 } from '../runtime/worker-home.ts';
+import { DialOrder } from './dial-order.ts';
 import { RemoteChannel } from './remote-channel.ts';
 import { SessionStream, StreamBroken } from './session-stream.ts';
 import { whyBroken } from './why-broken.ts';
@@ -65,9 +66,9 @@ export interface RemoteHomeOptions {
   readonly log: Log;
   /** Resolves when what was resolved before has had its effects. */
   readonly nextTurn: () => Promise<unknown>;
-  /** Whether the key was refused: then there is no hurry to try it again. */
-  readonly isKeyRefused: (error: unknown) => boolean;
-  /** A key that no server has accepted yet is not tried again: the worker is refused. */
+  /** Whether the server refuses the worker, by its key or because it knows no workers: there is no hurry to ask this address again. */
+  readonly isRefused: (error: unknown) => boolean;
+  /** The worker ends when every server refuses it, and none has welcomed it yet. */
   readonly endWhenKeyRefused: boolean;
   readonly onConnected: (connection: WorkerConnection) => void;
   readonly onRefused: (error: WorkerRefused) => void;
@@ -78,7 +79,6 @@ const PAUSE_MS_MIN = 100;
 const PAUSE_MS_MAX = 5_000;
 /** Of the trust: so many pauses fit into it. */
 const PAUSES_PER_TRUST = 4;
-const KEY_REFUSED_PAUSE_MS = 30_000;
 const LEAVE_MS_MAX = 5_000;
 const HANDED_OUT_MAX = 10_000;
 
@@ -90,7 +90,7 @@ export class RemoteHome implements WorkerHome {
   readonly #bootId: string;
   #worker!: HomeWorker;
   #stream: SessionStream | undefined;
-  #streams = 0;
+  readonly #order: DialOrder;
   /** Streams under the id that the worker has now. */
   #sessions = { workerId: '', count: 0 };
   #times = { beatMs: 3_000, trustMs: 12_000 };
@@ -109,6 +109,7 @@ export class RemoteHome implements WorkerHome {
   constructor(options: RemoteHomeOptions) {
     this.#options = options;
     this.#bootId = options.random.id();
+    this.#order = new DialOrder(options);
     this.channel = new RemoteChannel(options);
   }
 
@@ -202,13 +203,12 @@ export class RemoteHome implements WorkerHome {
 
   async #connect(): Promise<Heard | undefined> {
     if (this.#refused) throw this.#refused;
-    const { servers, clock, log, onConnected } = this.#options;
+    const { clock, log, onConnected } = this.#options;
     this.#drop(new StreamBroken('another server is dialled'));
     await sleep(clock, this.#dialAt - clock.monotonic(), this.#leaving);
     if (this.#refused) throw this.#refused;
     if (this.#leaving.aborted) throw new StreamBroken('the worker leaves');
-    const server = servers[this.#streams % servers.length]!;
-    this.#streams += 1;
+    const server = this.#order.take();
     const stream = new SessionStream();
     this.#stream = stream;
     const sentAt = clock.monotonic();
@@ -221,12 +221,23 @@ export class RemoteHome implements WorkerHome {
     log.info({ server, workerId }, 'connected to a server');
     onConnected({ server, workerId });
     this.#wasWelcome = true;
+    this.#order.welcomed();
     stream.isWelcome = true;
     this.channel.attach(stream.frames, {
       ...{ window: outputWindow, resultBytesMax: Number(resultBytesMax) },
     });
     this.#worker.stopUnknown(unknownLeases as LeaseId[]);
     return { sentAt, draining, ...this.#times };
+  }
+
+  /** The next address is dialled at once. Undefined: the worker goes on. */
+  #refusedBy(server: string, reason: string): WorkerRefused | undefined {
+    const { endWhenKeyRefused, log } = this.#options;
+    const byAll = this.#order.refused(server, reason);
+    if (byAll && endWhenKeyRefused && !this.#wasWelcome) return this.#refuse(byAll.reasons);
+    log.error({ server, reason }, `${server} refuses this worker, and is dialled again later`);
+    if (byAll) this.#dialAt = byAll.until;
+    return undefined;
   }
 
   #hello(stream: SessionStream): void {
@@ -269,20 +280,12 @@ export class RemoteHome implements WorkerHome {
         if (frame.welcome) await this.#options.nextTurn();
       }
     } catch (failure) {
-      const { clock, isKeyRefused, endWhenKeyRefused, log } = this.#options;
       // Nor does it say anything about the newer stream.
       if (this.#stream !== stream) return stream.ended.resolve();
       const reason = whyBroken(failure, { server, wasHeard });
       error = new StreamBroken(`the stream to ${server} broke: ${reason}`, { cause: failure });
-      if (isKeyRefused(failure) && endWhenKeyRefused && !this.#wasWelcome)
-        error = this.#refuse(`${server} refuses this worker: ${reason}`);
-      else if (isKeyRefused(failure)) {
-        log.error(
-          { server, reason },
-          'the server refuses the key or the certificate of this worker; trying again later',
-        );
-        this.#dialAt = clock.monotonic() + KEY_REFUSED_PAUSE_MS;
-      }
+      if (this.#options.isRefused(failure)) error = this.#refusedBy(server, reason) ?? error;
+      else this.#order.failed(server);
     }
     stream.ended.resolve();
     if (this.#stream !== stream) return;
@@ -370,8 +373,9 @@ export class RemoteHome implements WorkerHome {
     stream.break(error);
   }
 
-  /** Full jitter: many workers whose home is gone do not come to the next one at once. */
+  /** Full jitter: many workers whose home is gone do not come to the next one at once. Where that fails, the others follow at once. */
   #pauseMs(): number {
+    if (this.#order.isWithinRound) return PAUSE_MS_MIN;
     const atMost = Math.min(PAUSE_MS_MAX, this.#times.trustMs / PAUSES_PER_TRUST);
     return PAUSE_MS_MIN + this.#options.random.next() * Math.max(0, atMost - PAUSE_MS_MIN);
   }

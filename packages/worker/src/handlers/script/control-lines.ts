@@ -3,6 +3,7 @@
  * memory that a script can take here is bounded by one line.
  */
 import type { JsonValue } from '@carillon/domain';
+import { GrowingBytes } from '@carillon/foundation';
 
 export interface ControlListener {
   progress(percent: number, message: string | undefined): void;
@@ -22,7 +23,7 @@ const QUOTED_MAX = 120;
 
 export class ControlLines {
   readonly #listener: ControlListener;
-  #parts: Buffer[] = [];
+  #bytes = new GrowingBytes();
   #size = 0;
   #line = 1;
   #notes = 0;
@@ -48,16 +49,15 @@ export class ControlLines {
 
   #keep(part: Buffer): void {
     this.#size += part.byteLength;
-    if (this.#size <= LINE_BYTES_MAX) this.#parts.push(part);
-    else this.#parts = [];
+    if (this.#size <= LINE_BYTES_MAX) this.#bytes.add(part);
+    else this.#bytes = new GrowingBytes();
   }
 
   #finishLine(): void {
-    const text =
-      this.#size <= LINE_BYTES_MAX ? Buffer.concat(this.#parts).toString('utf8').trim() : undefined;
+    const text = this.#size <= LINE_BYTES_MAX ? this.#bytes.view().toString('utf8').trim() : undefined;
     if (text === undefined) this.#complain(`is longer than ${LINE_BYTES_MAX} bytes`);
     else if (text !== '') this.#read(text);
-    this.#parts = [];
+    this.#bytes = new GrowingBytes();
     this.#size = 0;
     this.#line += 1;
   }

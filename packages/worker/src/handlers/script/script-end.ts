@@ -18,8 +18,12 @@ const QUOTED_MAX = 500;
 /** What interpreters write when the limit on memory stops them. */
 const MEMORY_WORDS = /MemoryError|cannot allocate memory|out of memory|bad_alloc|failed to allocate memory/i;
 
+/** Between two looks a script may use this much more than its limit: the kernel lets a process have a second more, too. */
+const CPU_SLACK_SECONDS = 1;
+
 /** Throws unless the script succeeded. */
-export function answerOf(end: ScriptEnd, words: SaidWords, limits: ScriptLimits): JsonValue {
+export function answerOf(seen: ScriptEnd, words: SaidWords, limits: ScriptLimits): JsonValue {
+  const end = withCpuJudged(seen, limits);
   const { code, signal } = end;
   const about = (reason: string) => ({
     exit_code: code ?? null,
@@ -35,6 +39,12 @@ export function answerOf(end: ScriptEnd, words: SaidWords, limits: ScriptLimits)
   if (code === 0 && !end.broken) return words.answer ? words.answer.value : { exit_code: 0 };
   const { reason, message } = reasonOf(end, words, limits);
   throw new HandlerError(message, { result: about(reason) });
+}
+
+/** The kernel may end all that its processes do before anybody looks; a script that does not mind ends with 0 then. */
+function withCpuJudged(end: ScriptEnd, { cpuSeconds }: ScriptLimits): ScriptEnd {
+  const isOver = cpuSeconds > 0 && (end.cpuSeconds ?? 0) > cpuSeconds + CPU_SLACK_SECONDS;
+  return isOver && end.broken === undefined ? { ...end, broken: 'cpu' } : end;
 }
 
 function reasonOf(
