@@ -1,5 +1,6 @@
 /** What `npm start` prints once jobs can run: where it is, where the key is, and a line that works when pasted as it is. */
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
+import { quoted, whereFlags } from './command-flags.ts';
 import type { StartedServer } from './start-server.ts';
 
 /** A test holds it against the manifest: what is packed has no manifest beside it. */
@@ -65,18 +66,4 @@ From the command line (npx carillon in a clone):
 
 Stop with Ctrl-C.
 `;
-}
-
-/** What the command needs to find this server: nothing in its own folder, for it looks at ./.carillon. */
-function whereFlags(address: string, { data, cwd }: { data: string; cwd: string }): string {
-  // The command takes an address from a folder only when it is on this machine.
-  const isLocal = /\/\/(127\.\d+\.\d+\.\d+|localhost|\[::1?\]|0\.0\.0\.0)(:|\/|$)/.test(address);
-  // With --url it takes the key only from a folder that is named as well.
-  const folder = isLocal && data === join(cwd, '.carillon') ? '' : ` --data ${quoted(data)}`;
-  return `${isLocal ? '' : ` --url ${address}`}${folder}`;
-}
-
-/** Inside double quotes and a command substitution, a path with spaces still wants quotes of its own. */
-function quoted(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

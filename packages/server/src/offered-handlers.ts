@@ -3,6 +3,7 @@ import { SCRIPT_HANDLER } from '@carillon/domain';
 import type { Log } from '@carillon/foundation';
 import { httpPlugin, type OfferedHandler, readPlugin } from '@carillon/worker';
 import type { Config } from './config/config-schema.ts';
+import { privatePaths } from './config/private-paths.ts';
 import { loadPlugins } from './handlers/load-plugins.ts';
 import type { OwnEndpoints } from './outgoing/own-endpoints.ts';
 import type { SigningSecrets } from './outgoing/signing-secrets.ts';
@@ -12,6 +13,8 @@ export interface HandlerParts {
   /** Nobody but this machine can reach the server. */
   readonly isLocal: boolean;
   readonly dataFolder: string;
+  /** The file that the settings came from. */
+  readonly configFile: string | undefined;
   readonly runsJobs: boolean;
   readonly own: OwnEndpoints;
   readonly signing: SigningSecrets;
@@ -23,9 +26,10 @@ export async function offeredHandlers(
   config: Config,
   parts: HandlerParts,
 ): Promise<[string, OfferedHandler][]> {
-  const { isLocal, dataFolder, own, runsJobs, log } = parts;
+  const { isLocal, dataFolder, configFile, own, runsJobs, log } = parts;
   const script = await openScriptHandler(config, {
     ...{ isLocal, dataFolder, runsJobs, own: () => own.list(), log },
+    hidden: [dataFolder, ...privatePaths(config, configFile)],
   });
   const builtIn = [httpPlugin(httpSettings(config, parts)), ...(script ? [script] : [])].map((plugin) =>
     readPlugin(plugin, 'built_in'),

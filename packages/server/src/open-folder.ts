@@ -188,20 +188,22 @@ export class OpenFolder implements AsyncDisposable {
 
   /**
    * Removes a file, a link or a folder with all in it, and nothing that a link points to. Nor does root remove for another user
-   * what they could not remove themselves: a folder of somebody else that they moved here.
+   * what they could not remove themselves: a folder of somebody else that they moved here. Another process may remove the same meanwhile.
    */
   async remove(name: string): Promise<void> {
     await this.#named(name, async (path) => {
       const found = await lstat(path).catch(ignoring('ENOENT'));
       if (!found?.isDirectory()) return unlink(path).catch(ignoring('ENOENT'));
       {
-        await using inner = await this.#present(name);
+        await using inner = await this.folder(name);
+        if (inner === undefined) return;
         await this.#requireSameOwner(inner);
         // A folder that may only be read cannot be emptied; where it is another user's, this fails and the next may not.
         await inner.#handle.chmod(0o700).catch(ignoring('EPERM'));
-        for (const entry of await inner.entries()) await inner.remove(entry.name);
+        const entries = await inner.entries().catch(ignoring('ENOENT'));
+        for (const entry of entries ?? []) await inner.remove(entry.name);
       }
-      await rmdir(path);
+      await rmdir(path).catch(ignoring('ENOENT'));
     });
   }
 

@@ -33,7 +33,7 @@ async function run(sources: ConfigSources, invocation: Invocation | undefined): 
     say(loaded.kind === 'help' ? renderHelp(invocation) : VERSION);
     return 0;
   }
-  const { config } = loaded;
+  const { config, file: configFile } = loaded;
   const log = createLog({ level: config.log_level });
   const { promise: stopped, resolve: end } = Promise.withResolvers<number>();
   const stopStart = new AbortController();
@@ -41,6 +41,7 @@ async function run(sources: ConfigSources, invocation: Invocation | undefined): 
   let exitCode = 0;
   const starting = startServer({
     config,
+    configFile,
     log,
     signal: stopStart.signal,
     onReplaced: () => {

@@ -8,7 +8,7 @@ async function saidBy(script: object, runsJobs = true): Promise<string[]> {
   const said: string[] = [];
   const say = (_: object, message: string) => void said.push(message);
   const log: Log = { ...silentLog, info: say, warn: say };
-  const parts = { isLocal: false, dataFolder: tmpdir(), runsJobs, own: () => [], log };
+  const parts = { isLocal: false, dataFolder: tmpdir(), hidden: [], runsJobs, own: () => [], log };
   expect(await openScriptHandler(configSchema.parse({ script }), parts)).toBeUndefined();
   return said;
 }

@@ -18,6 +18,8 @@ export interface ScriptHandlerParts {
   /** Nobody but this machine can reach the server. */
   readonly isLocal: boolean;
   readonly dataFolder: string;
+  /** Paths that scripts must not read. */
+  readonly hidden: readonly string[];
   readonly runsJobs: boolean;
   readonly own: () => readonly OwnEndpoint[];
   readonly log: Log;
@@ -29,7 +31,7 @@ export async function openScriptHandler(
   parts: ScriptHandlerParts,
 ): Promise<HandlerPlugin | undefined> {
   const { script, http } = config;
-  const { isLocal, dataFolder, runsJobs, own, log } = parts;
+  const { isLocal, dataFolder, hidden, runsJobs, own, log } = parts;
   if (!(script.enabled ?? isLocal)) {
     if (script.enabled === undefined && runsJobs)
       log.info(
@@ -39,9 +41,6 @@ export async function openScriptHandler(
     return undefined;
   }
   const user = process.geteuid?.() === 0 ? await requireUser(script.user) : undefined;
-  const hidden = [dataFolder, config.secrets.key_file, config.tls.key_file].flatMap((path) =>
-    path === undefined ? [] : resolve(path),
-  );
   const { interpreters, path, roots } = script;
   return scriptPlugin({
     ...{ user, hidden, own, log },

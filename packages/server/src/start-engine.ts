@@ -10,6 +10,7 @@ import { composeEngine, ENGINE_DEFAULTS, type Engine, type EngineSettings } from
 import { type OperationsOfOne, operationsAs } from './operations/operations.ts';
 import { SecretSeal } from './outgoing/secret-seal.ts';
 import { migrate } from './postgres/migrate.ts';
+import { OutageWatch } from './postgres/outage-watch.ts';
 import { openPostgresStorage } from './storage/postgres/postgres-storage.ts';
 import type { Storage } from './storage/storage.ts';
 
@@ -35,6 +36,7 @@ export async function startEngine(options: StartEngineOptions): Promise<StartedE
     connectionsMax: 10,
     statementTimeoutMs: 30_000,
     connectTimeoutMs: 5_000,
+    ...(options.log && { watch: new OutageWatch({ clock: systemClock, log: options.log }) }),
   });
   const engine = composeEngine({
     storage,

@@ -8,6 +8,7 @@ import { type BootId, type NodeId, parseGroupGrant, SERVER } from '@carillon/dom
 import { type Log, systemClock, systemRandom } from '@carillon/foundation';
 import type { Handler, HandlerPlugin } from '@carillon/worker';
 import { redactAlso } from './audit/audit-log.ts';
+import { whereFlags } from './command-flags.ts';
 import { composeEngine, ENGINE_DEFAULTS } from './compose.ts';
 import type { Config } from './config/config-schema.ts';
 import { PostgresCounters } from './counters/postgres/postgres-counters.ts';
@@ -29,6 +30,7 @@ import { SigningSecrets } from './outgoing/signing-secrets.ts';
 import { PeerLogs } from './peers/peer-logs.ts';
 import { Peers } from './peers/peers.ts';
 import { migrate } from './postgres/migrate.ts';
+import { OutageWatch } from './postgres/outage-watch.ts';
 import { supervisePostgres } from './postgres/supervise-postgres.ts';
 import { whenReachable } from './postgres/when-reachable.ts';
 import { joinNode } from './sharding/join-node.ts';
@@ -55,6 +57,8 @@ export interface StartedServer {
 
 export interface StartServerOptions {
   readonly config: Config;
+  /** The file that the settings came from, if any: scripts do not see it. */
+  readonly configFile?: string | undefined;
   readonly log: Log;
   /** Another process runs under this server's identity. */
   readonly onReplaced: () => void;
@@ -98,6 +102,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       log.info({ migrations: applied.length, last: applied.at(-1) }, 'made the database ready');
     const storage = openPostgresStorage({
       url: database.url,
+      watch: new OutageWatch({ clock: systemClock, log }),
       connectionsMax: config.database.connections_max,
       statementTimeoutMs: config.database.statement_timeout_seconds * 1_000,
       connectTimeoutMs: config.database.connect_timeout_seconds * 1_000,
@@ -143,6 +148,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       handlers: new Map([
         ...(await offeredHandlers(config, {
           ...{ isLocal: isLoopback(port.host), dataFolder: data.path, own, signing, log: countingLog },
+          configFile: options.configFile,
           runsJobs: playsOf(config.roles).dispatcher,
         })),
         ...handlers,
@@ -179,6 +185,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
       clientCertificates: clientCertificatesOf(config.tls),
       authenticate: { adminKey },
       announced: () => announced,
+      commandFlags: () => whereFlags(announced, { data: data.path, cwd: process.cwd() }),
       accounts: engine.accounts,
       oidc: await openOidc(config),
       limits: new RequestLimits({

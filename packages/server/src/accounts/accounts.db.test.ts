@@ -4,7 +4,7 @@ import { ManualClock, silentLog, systemRandom } from '@carillon/foundation';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   createTestDatabase,
-  describeEachPostgres,
+  describeOldestPostgres,
   type TestDatabase,
 } from '../../../../tests/support/postgres.ts';
 import { openTestStorage } from '../../../../tests/support/test-storage.ts';
@@ -21,7 +21,7 @@ import { withChecksum } from './secrets.ts';
 const PASSWORD = 'a long phrase';
 const VIEWER = { namespace: 'default', role: 'viewer', ownOnly: false } as const;
 
-describeEachPostgres('accounts', (postgres) => {
+describeOldestPostgres('accounts', (postgres) => {
   const clock = new ManualClock(Date.UTC(2030, 0, 1, 12));
   const opened: PostgresStorage[] = [];
   let database: TestDatabase;

@@ -99,6 +99,15 @@ export class Accounts implements Service {
     });
   }
 
+  /** What users are called, for those who see what belongs to them. Ids that no user has are left out. */
+  subjectNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    return this.#store.subjectNames(ids);
+  }
+
+  userNames(userIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    return this.#store.userNames(userIds);
+  }
+
   /** Resolves when what was opened with an admin key that was replaced has ended. */
   async start(): Promise<void> {
     await this.#useAdminKey();

@@ -4,11 +4,13 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import {
+  ADMIN_KEY_ID,
   Cache,
   type Caller,
   type Credential,
   EVERYWHERE,
   grantsWithin,
+  holdsAll,
   type Origin,
   Refusal,
   type Session,
@@ -198,6 +200,7 @@ function knownKey({ key, hash, isPrevious, owner }: FoundKey): KnownKey {
           userName: owner?.name,
           credential: { kind: 'key', id: keyId, name, makerId, expiresAtMs, isPrevious },
           grants: owner ? grantsWithin(grants, owner.grants) : grants,
+          isLesser: owner && !holdsAll(grants, owner.grants),
           scopes,
           offers,
         }
@@ -227,7 +230,7 @@ export function sessionCredential(session: Session): Credential {
 /** Whoever has the admin key, or a session that was opened with it. */
 export const ADMIN: Identity = {
   kind: 'key',
-  id: 'admin',
+  id: ADMIN_KEY_ID,
   name: 'admin key',
   userId: undefined,
   grants: [{ namespace: EVERYWHERE, role: 'admin', ownOnly: false }],

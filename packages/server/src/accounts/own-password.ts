@@ -4,6 +4,7 @@
  */
 import { type Caller, may, Refusal, type User } from '@carillon/domain';
 import type { AccountParts } from './accounts.ts';
+import { countAttempt } from './count-attempt.ts';
 
 /** However long the credential lasts: what it made on its own is over this long after it was revoked. */
 const WITHOUT_PASSWORD_MS_MAX = 30 * 24 * 3_600_000;
@@ -12,14 +13,16 @@ const PROVEN_MS = 60 * 60_000;
 
 /** Counted like an attempt to sign in. */
 export async function requireOwnPassword(
-  { store, passwords, signIns }: AccountParts,
+  parts: AccountParts,
   caller: Caller,
   { user, password = '' }: { user: User; password: string | undefined },
 ): Promise<void> {
-  const attempt = await signIns.begin({ name: user.name, address: caller.origin.address });
+  const { store, passwords } = parts;
+  const whose = async () => ({ actor: caller, user });
+  const attempt = await countAttempt(parts, { name: user.name, actor: caller, whose });
   if (!(await passwords.verify(password, await store.passwordHashOf(user.userId)))) {
-    const message = 'current_password is not your password.';
-    throw new Refusal('field_invalid', message, { field: 'current_password' });
+    const fix = 'Give the password that you sign in with.';
+    throw new Refusal('field_invalid', 'This is not your password.', { field: 'current_password', fix });
   }
   await attempt.succeeded();
 }
@@ -100,7 +103,7 @@ async function showsPassword(
 }
 
 function passwordRequired(what: string): Refusal {
-  const message = `${what} takes your password in current_password.`;
+  const message = `${what} takes your password.`;
   return new Refusal('password_required', message, { field: 'current_password' });
 }
 

@@ -7,6 +7,7 @@ import {
   type Caller,
   may,
   type Origin,
+  personBehind,
   Refusal,
   requireMay,
   type Session,
@@ -19,6 +20,7 @@ import type { SignInFacts } from '../storage/account-store.ts';
 import type { AccountParts } from './accounts.ts';
 import { addressGroup } from './address-group.ts';
 import { type AdminKey, useAdminKey } from './admin-key.ts';
+import { countAttempt } from './count-attempt.ts';
 import { ADMIN, sessionCredential, userIdentity } from './identities.ts';
 import { type OutsidePerson, outsideUser } from './outside-users.ts';
 import { hashSecret, isToken, newToken } from './secrets.ts';
@@ -43,13 +45,17 @@ export interface ListSessionsQuery {
 const TICKET_MS = 10 * 60_000;
 /** However long sessions of people last: everybody with the cookie may everything. */
 const ADMIN_SESSION_MS_MAX = 12 * 3_600_000;
-const TICKET_REFUSED =
-  'The link was used before, or is more than 10 minutes old. Sign in with a password or the admin key, or restart the server for a new link.';
-const ADMIN_KEY_REFUSED =
-  'The key is not the admin key of this server. Other keys open no session: send them in Authorization.';
+const TICKET_REFUSED = {
+  message: 'The link was used before, or is more than 10 minutes old.',
+  fix: 'Sign in with a password or the admin key, or restart the server for a new link.',
+};
+const ADMIN_KEY_REFUSED = {
+  message: 'The key is not the admin key of this server.',
+  fix: 'The admin key is in the file admin.key of the data folder. Other keys open no session: programs send them in Authorization.',
+};
 
 export function sessionOperations(parts: AccountParts) {
-  const { store, audit, passwords, signIns, identities, sessionTimes, clock, random } = parts;
+  const { store, audit, passwords, identities, sessionTimes, clock, random } = parts;
   const { adminKey } = parts;
 
   const newSession = (user: User | undefined, method: SignInMethod, origin: Origin): Session => {
@@ -89,10 +95,19 @@ export function sessionOperations(parts: AccountParts) {
     return key.digest;
   };
 
-  const refuseAdmin = async (caller: Caller, message: string): Promise<never> => {
+  const refuseAdmin = async (
+    caller: Caller,
+    { message, fix }: { message: string; fix: string },
+  ): Promise<never> => {
     const subject = { kind: 'user', id: 'unknown' };
     await audit.record(caller, { action: 'session.refused', namespace: undefined, subject });
-    throw new Refusal('sign_in_refused', message);
+    throw new Refusal('sign_in_refused', message, { fix });
+  };
+
+  const leave = async (session: Session, caller: Caller): Promise<void> => {
+    const change = { action: 'session.sign_out', ...sessionSubject(session) };
+    await store.removeSession(session.sessionId, auditEntry(caller, change, clock.now()));
+    identities.forget();
   };
 
   return {
@@ -112,7 +127,7 @@ export function sessionOperations(parts: AccountParts) {
 
     /** Guesses count for their address: nobody can be kept out from elsewhere, since what is guessed differs. */
     async signInWithTicket(caller: Caller, { ticket }: { ticket: string }): Promise<SignedIn> {
-      const attempt = await signIns.begin({ name: `ticket ${ticket}`, address: caller.origin.address });
+      const attempt = await countAttempt(parts, { name: `ticket ${ticket}`, actor: caller });
       const opened =
         isToken(ticket) && (await openAdminSession(caller, 'ticket', { ticketHash: hashSecret(ticket) }));
       if (!opened) return refuseAdmin(caller, TICKET_REFUSED);
@@ -125,7 +140,7 @@ export function sessionOperations(parts: AccountParts) {
       caller: Caller,
       { key, isAdminKey }: { key: string; isAdminKey: (key: string) => boolean },
     ): Promise<SignedIn> {
-      const attempt = await signIns.begin({ name: `key ${key}`, address: caller.origin.address });
+      const attempt = await countAttempt(parts, { name: `key ${key}`, actor: caller });
       const opened =
         adminKey &&
         isAdminKey(key) &&
@@ -143,7 +158,7 @@ export function sessionOperations(parts: AccountParts) {
       { origin }: Caller,
       { state, identify }: { state: string; identify: () => Promise<OutsidePerson> },
     ): Promise<SignedIn> {
-      const attempt = await signIns.begin({ name: `oidc ${state}`, address: origin.address });
+      const attempt = await countAttempt(parts, { name: `oidc ${state}`, actor: stranger(origin) });
       const user = await identify()
         .then((person) => outsideUser(parts, origin, person))
         .catch(async (error: unknown) => {
@@ -169,7 +184,10 @@ export function sessionOperations(parts: AccountParts) {
     async signIn(caller: Caller, given: { name: string; password: string }): Promise<SignedIn> {
       const { origin } = caller;
       const name = given.name.trim().toLowerCase();
-      const attempt = await signIns.begin({ name, address: origin.address });
+      const attempt = await countAttempt(parts, {
+        ...{ name, actor: stranger(origin) },
+        whose: async () => attemptedBy((await store.userToSignIn(name))?.user, origin),
+      });
       const found = await store.userToSignIn(name);
       const isCorrect = await passwords.verify(given.password, found?.passwordHash ?? undefined);
       const session =
@@ -185,7 +203,7 @@ export function sessionOperations(parts: AccountParts) {
         }));
       if (!found || !session || !opened) {
         // An unknown name is not recorded: sometimes it is a password typed into the wrong field.
-        const actor = found ? { ...userIdentity(found.user), origin } : stranger(origin);
+        const { actor } = attemptedBy(found?.user, origin);
         const subject = userSubject(found?.user ?? { userId: 'unknown' });
         await audit.record(actor, { action: 'session.refused', ...subject });
         const message = 'The name or the password is wrong, or the user is disabled.';
@@ -204,9 +222,16 @@ export function sessionOperations(parts: AccountParts) {
     async signOut(caller: Caller, token: string): Promise<void> {
       const found = await store.sessionToCheck(hashSecret(token));
       if (!found || found.session.sessionId !== caller.credential?.id) return;
-      const change = { action: 'session.sign_out', ...sessionSubject(found.session) };
-      await store.removeSession(found.session.sessionId, auditEntry(caller, change, clock.now()));
-      identities.forget();
+      await leave(found.session, caller);
+    },
+
+    /** Whoever signs in again from a browser leaves the session that it had: nobody sees that one any more, and it might do everything. */
+    async leaveFormerSession({ origin }: Caller, token: string): Promise<void> {
+      const found = isToken(token) ? await store.sessionToCheck(hashSecret(token)) : undefined;
+      if (!found) return;
+      const { session, user } = found;
+      const whose = user ? userIdentity(user) : ADMIN;
+      await leave(session, { ...whose, credential: sessionCredential(session), origin });
     },
 
     /** One's own; another user's, or with `all` those of everybody, as an administrator. A key of nobody asks for all. */
@@ -237,9 +262,12 @@ export function sessionOperations(parts: AccountParts) {
   };
 }
 
-/** A key that is limited to some permissions does not stand for the whole person. */
+function attemptedBy(user: User | undefined, origin: Origin): { actor: Caller; user: User | undefined } {
+  return { actor: user ? { ...userIdentity(user), origin } : stranger(origin), user };
+}
+
 function isOfCaller(caller: Caller, userId: string | undefined): boolean {
-  return userId !== undefined && userId === caller.userId && caller.scopes === undefined;
+  return userId !== undefined && userId === personBehind(caller);
 }
 
 function sessionSubject({ sessionId }: Pick<Session, 'sessionId'>) {

@@ -38,6 +38,21 @@ describe('guessing passwords', () => {
     expect(await tries(1, { name: 'ada' })).toBe(0);
   });
 
+  it('is told of a few times for one address, however many names it tries', async () => {
+    const { guard } = scene();
+    let told = 0;
+    for (let attempt = 0; attempt < 1_800; attempt += 1) {
+      const who = { name: `name ${Math.floor(attempt / 6)}`, address: '203.0.113.7' };
+      await guard
+        .begin(who, async () => {
+          told += 1;
+        })
+        .catch(() => undefined);
+    }
+    expect(told).toBeGreaterThan(0);
+    expect(told).toBeLessThanOrEqual(7);
+  });
+
   it('of one name ends after twenty in a quarter of an hour', async () => {
     const { clock, guard, tries } = scene();
     for (let minute = 0; minute < 4; minute += 1) {

@@ -23,6 +23,12 @@ const LIMITS = [
   { of: 'address', windowMs: 15 * MINUTE_MS, attemptsMax: 150 },
 ] as const;
 
+/** What an attempt was one too many for. Later attempts of the same window are refused without being told again. */
+export interface ReachedLimit {
+  readonly countedPer: readonly (typeof LIMITS)[number]['of'][];
+  readonly untilMs: number;
+}
+
 export interface SignInAttempt {
   readonly name: string;
   readonly address: string | undefined;
@@ -43,17 +49,30 @@ export class SignInGuard {
     this.#store = options.store;
   }
 
-  /** Counts before the password is compared: concurrent attempts count like sequential ones. */
-  async begin(attempt: SignInAttempt): Promise<{ succeeded(): Promise<void> }> {
+  /** Counts before the password is compared: concurrent attempts count like sequential ones. onReached: once for each limit and window. */
+  async begin(
+    attempt: SignInAttempt,
+    onReached: (limit: ReachedLimit) => Promise<void> = async () => {},
+  ): Promise<{ succeeded(): Promise<void> }> {
     const nowMs = this.#clock.now();
     const counts = countsOf(attempt, nowMs);
     const totals = await this.#counters.add(counts);
     const over = LIMITS.filter(({ attemptsMax }, i) => totals[i]! > attemptsMax);
+    const endOf = (windowMs: number) => windowStart({ atMs: nowMs, windowMs }) + windowMs;
+    const reached = LIMITS.filter(({ attemptsMax }, i) => totals[i] === attemptsMax + 1);
+    // An address that was told of is told of no more, whatever names it goes on to try.
+    const isToldOf = LIMITS.some(
+      ({ of, attemptsMax }, i) => of === 'address' && totals[i]! > attemptsMax + 1,
+    );
+    if (reached.length > 0 && !isToldOf) {
+      const untilMs = Math.max(...reached.map(({ windowMs }) => endOf(windowMs)));
+      await onReached({ countedPer: [...new Set(reached.map(({ of }) => of))], untilMs });
+    }
     if (
       over.length > 0 &&
       !(over.every(({ of }) => of === 'name') && (await this.#isKnownAddress(attempt)))
     ) {
-      const ends = over.map(({ windowMs }) => windowStart({ atMs: nowMs, windowMs }) + windowMs);
+      const ends = over.map(({ windowMs }) => endOf(windowMs));
       const retryAfterSeconds = Math.max(1, Math.ceil((Math.max(...ends) - nowMs) / 1_000));
       const message = `There were too many attempts to sign in; wait ${retryAfterSeconds} seconds.`;
       throw new Refusal('rate_limited', message, { retryAfterSeconds });

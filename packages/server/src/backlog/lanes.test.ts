@@ -186,6 +186,20 @@ describe('a claim that found as many as it may', () => {
   });
 });
 
+describe('a claim that was cut, since its runs carry much', () => {
+  test.each([
+    ['in a lane', [found(2, mark(1_001)), found(1, mark(1_002)), EMPTY], [1, 2]],
+    ['between two lanes', [found(2, mark(1_001)), EMPTY, EMPTY], [0, 1, 2]],
+  ])('%s leaves ready what may have more, though it found less than it might', (_, scans, more) => {
+    for (const tenant of [1, 2, 3]) hint(1_000, { tenant: tenant * NAMESPACE });
+    const picks = choose(1_000);
+    expect(picks).toHaveLength(3);
+    lanes.settle(picks, scans, { runsMax: 100, isCut: true });
+    const ready = drain(1_002).map(({ tenant }) => tenant);
+    expect(ready.toSorted()).toEqual(more.map((i) => picks[i]!.lane.tenant).toSorted());
+  });
+});
+
 describe('a claim that broke off', () => {
   test('leaves its lanes ready, with the marks they had', () => {
     hint(1_000);

@@ -217,7 +217,9 @@ export const configSchema = z.strictObject({
         .describe('Days that events are kept for readers to catch up; never longer than retention_days.'),
       listeners_max: integer(0, 100_000)
         .default(1_000)
-        .describe('Readers that may follow the events of this server at the same time.'),
+        .describe(
+          'Readers that may follow the events of this server at the same time; those of one namespace get two fifths of it at most.',
+        ),
     })
     .prefault({}),
   logs: z

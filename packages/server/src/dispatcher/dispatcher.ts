@@ -7,6 +7,7 @@ import { type Clock, Cooldown, type Log, Loop, type Random, type Service, sleep 
 import type { Backlog } from '../backlog/backlog.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
+import { StorageUnavailable } from '../storage/storage.ts';
 import type { WorkerLink, WorkerView } from '../worker-link/worker-link.ts';
 import { ClaimWatch } from './claim-watch.ts';
 
@@ -119,7 +120,9 @@ export class Dispatcher implements Service {
     this.#isScanning = true;
     this.#scannedAt = clock.monotonic();
     const scanning = this.#scanNow(handlers)
-      .catch((error: unknown) => log.warn({ err: error }, 'a look over the lanes failed; trying again'))
+      .catch((error: unknown) =>
+        log[levelOf(error)]({ err: error }, 'a look over the lanes failed; trying again'),
+      )
       .finally(() => {
         this.#isScanning = false;
       });
@@ -208,7 +211,7 @@ export class Dispatcher implements Service {
       else link.unreserve(workerId, length);
     } catch (error) {
       // Whether the claim happened is unknown. If it did, the worker finds a lease that never arrived (LEASE-11).
-      log.warn({ err: error, runs: runsMax }, 'a claim broke off');
+      log[levelOf(error)]({ err: error, runs: runsMax }, 'a claim broke off');
       this.#pausedUntil = clock.monotonic() + ERROR_PAUSE_MS;
       link.unreserve(workerId, reserved);
     }
@@ -230,4 +233,9 @@ export class Dispatcher implements Service {
 /** Those with a free slot. */
 function freestFirst(workers: readonly WorkerView[]): WorkerView[] {
   return workers.filter(({ freeSlots }) => freeSlots > 0).sort((a, b) => b.freeSlots - a.freeSlots);
+}
+
+/** That the database is away is told once, not by everything that needs it. */
+function levelOf(error: unknown): 'debug' | 'warn' {
+  return error instanceof StorageUnavailable ? 'debug' : 'warn';
 }

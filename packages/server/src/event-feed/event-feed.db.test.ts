@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
 import {
   createTestDatabase,
-  describeEachPostgres,
+  describeOldestPostgres,
   type TestDatabase,
 } from '../../../../tests/support/postgres.ts';
 import { openTestStorage } from '../../../../tests/support/test-storage.ts';
@@ -20,7 +20,7 @@ import { EventFeed } from './event-feed.ts';
 
 const JOBS = 600;
 
-describeEachPostgres('the event feed', (server) => {
+describeOldestPostgres('the event feed', (server) => {
   let database: TestDatabase;
   let engine: StartedEngine;
 

@@ -1,6 +1,6 @@
 /** The feed over a storage in memory: who hears what, from where on, and how little it costs those who do not listen. */
 import { type Caller, FIRST_EVENT_CURSOR, type JobId, type RecordedEvent, SERVER } from '@carillon/domain';
-import { ManualClock, silentLog } from '@carillon/foundation';
+import { type Log, ManualClock, silentLog } from '@carillon/foundation';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { newId, sampleJob } from '../storage/conformance/sample-job.ts';
 import { onceRun } from '../storage/conformance/storage-world.ts';
@@ -13,6 +13,9 @@ let clock: ManualClock;
 let storage: MemoryStorage;
 let feed: EventFeed;
 let reads: number;
+/** An open transaction holds back what is recorded. */
+let isHeld: boolean;
+let said: string[];
 
 beforeEach(() => {
   clock = new ManualClock(Date.UTC(2030, 0, 1));
@@ -22,12 +25,18 @@ beforeEach(() => {
     end: () => storage.events.end(),
     oldest: () => storage.events.oldest(),
     namespacesBegan: (names) => storage.events.namespacesBegan(names),
-    read: (after, limit) => {
+    countAfter: (after, max) => storage.events.countAfter(after, max),
+    recordedAfter: (after) => storage.events.recordedAfter(after),
+    read: async (after, limit) => {
       reads += 1;
-      return storage.events.read(after, limit);
+      return isHeld ? { events: [], through: after, hasMore: false } : storage.events.read(after, limit);
     },
   };
-  feed = new EventFeed({ store, clock, log: silentLog, listenersMax: 60 });
+  isHeld = false;
+  said = [];
+  const say = (_: object, text: string) => void said.push(text);
+  const log = { ...silentLog, warn: say, info: say } as Log;
+  feed = new EventFeed({ store, clock, log, listenersMax: 60 });
 });
 
 async function makeJob(over: Parameters<typeof sampleJob>[0] = {}): Promise<JobId> {
@@ -112,6 +121,26 @@ describe('the event feed', () => {
     feed.nudge();
     await pass(25);
     expect(heard).toHaveLength(1);
+  });
+
+  test('events that an open transaction holds back are told of, in figures and in words', async () => {
+    const { heard, done } = listen(feed.open(SERVER));
+    await pass(1);
+    isHeld = true;
+    await makeJob();
+    for (let looks = 0; looks < 160; looks += 1) await pass(250);
+    expect(feed.counts().behindMs).toBeGreaterThanOrEqual(37_000);
+    expect(said).toEqual([
+      expect.stringContaining('events wait for a transaction'),
+      expect.stringContaining('events wait for a transaction'),
+    ]);
+    isHeld = false;
+    await pass(1_000);
+    expect(heard).toHaveLength(1);
+    expect(feed.counts().behindMs).toBe(0);
+    expect(said.at(-1)).toBe('events are told again');
+    feed.close();
+    await done;
   });
 
   test('a listener that falls far behind misses nothing and repeats nothing', async () => {
@@ -227,9 +256,11 @@ describe('the event feed', () => {
   test('listeners are bounded for each caller and in total, and closing makes room', () => {
     const one = callerWith(SERVER.grants);
     const open = Array.from({ length: 50 }, () => feed.open(one));
-    expect(() => feed.open(one)).toThrow(/already follows/);
+    expect(() => feed.open(one)).toThrow(/50 streams of events are open for you already/);
     for (let i = 0; i < 10; i += 1) feed.open(callerWith(SERVER.grants));
-    expect(() => feed.open(callerWith(SERVER.grants))).toThrow(/readers already follow/);
+    expect(() => feed.open(callerWith(SERVER.grants))).toThrow(
+      /60 streams of events are open in total already/,
+    );
     open[0]!.close();
     open[0]!.close();
     expect(() => feed.open(one)).not.toThrow();

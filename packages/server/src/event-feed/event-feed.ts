@@ -1,6 +1,6 @@
 /**
  * Events, live and in pages. One reader of the storage feeds all listeners. Nothing a listener does can slow the engine or
- * grow memory; the number of listeners is bounded, in total and for each caller.
+ * grow memory; the number of listeners is bounded, those of events and of live updates together.
  */
 import {
   type Caller,
@@ -10,12 +10,12 @@ import {
   requireMay,
 } from '@carillon/domain';
 import type { Clock, Log } from '@carillon/foundation';
+import { claimantOf, SharedLimit } from '../shared-limit/shared-limit.ts';
 import type { EventStore } from '../storage/event-store.ts';
 import { type EventFilter, eventViewOf, wantedBy } from './event-filter.ts';
 import { EventStream } from './event-stream.ts';
 import { EventTail } from './event-tail.ts';
 import { gapAfter } from './gap-after.ts';
-import { ListenerLimits } from './listener-limits.ts';
 import { LiveFeed } from './live-feed.ts';
 
 export interface WatchOptions {
@@ -43,6 +43,7 @@ export interface EventFeedOptions {
   readonly listenersMax: number;
 }
 
+const LISTENERS_EACH_MAX = 50;
 const TURNS_MAX = 2;
 /** A filter that matches few events makes a page short, not slow: the rest is on the next page. */
 const READS_PER_PAGE_MAX = 10;
@@ -54,20 +55,24 @@ export class EventFeed {
   readonly live: LiveFeed;
   readonly #tail: EventTail;
   readonly #open = new Set<EventStream>();
-  readonly #limits: ListenerLimits;
+  readonly #limit: SharedLimit;
   readonly #turns: (() => void)[] = [];
   #turnsTaken = 0;
 
   constructor(options: EventFeedOptions) {
     this.#options = options;
     this.#tail = new EventTail(options);
-    this.#limits = new ListenerLimits(options.listenersMax);
-    this.live = new LiveFeed({ ...options, limits: this.#limits });
+    this.#limit = new SharedLimit({
+      what: 'streams of events are open',
+      eachMax: LISTENERS_EACH_MAX,
+      totalMax: options.listenersMax,
+    });
+    this.live = new LiveFeed({ ...options, limit: this.#limit });
   }
 
   /** For metrics. */
   counts(): { listeners: number; behindMs: number } {
-    return { listeners: this.#limits.open, behindMs: this.#tail.behindMs };
+    return { listeners: this.#limit.total, behindMs: this.#tail.behindMs };
   }
 
   /** A hint that events were recorded: costs nothing without listeners. */
@@ -80,7 +85,7 @@ export class EventFeed {
   open(caller: Caller, filter: EventFilter = {}, after?: EventCursor): EventStream {
     requireMay(caller, 'events.read');
     const { store, clock } = this.#options;
-    const giveBack = this.#limits.admit(caller);
+    const giveBack = this.#limit.join(claimantOf(caller, 'events.read'));
     const leave = this.#tail.join();
     const stream = new EventStream({
       ...{ caller, filter, after, store, tail: this.#tail },

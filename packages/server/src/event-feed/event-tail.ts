@@ -3,7 +3,7 @@
  * number of events, and spends at most half its time in the storage, however many events there are.
  */
 import { compareEventCursors, type EventCursor, type RecordedEvent } from '@carillon/domain';
-import type { Clock, Log } from '@carillon/foundation';
+import { type Clock, LastingCondition, type Log } from '@carillon/foundation';
 import type { EventPage, EventStore } from '../storage/event-store.ts';
 
 export interface EventTailOptions {
@@ -16,6 +16,9 @@ const POLL_MS = 250;
 /** After a hint that events were recorded; the changes of many callers are read together. */
 const NUDGED_MS = 20;
 const FAILED_MS = 1_000;
+/** How often it is looked for events that are held back, and how old they are then. */
+const HELD_CHECK_MS = 3_000;
+const HELD_MS = 3_000;
 const BATCH_MAX = 2_000;
 const RECENT_MAX = 5_000;
 
@@ -30,16 +33,20 @@ export class EventTail {
   #isReading = false;
   #isNudged = false;
   #isBehind = false;
+  readonly #held: LastingCondition;
+  #heldSinceMs: number | undefined;
+  #heldCheckedAt = Number.NEGATIVE_INFINITY;
   #cancelTimer: (() => void) | undefined;
 
   constructor(options: EventTailOptions) {
     this.#options = options;
+    this.#held = new LastingCondition(options);
   }
 
-  /** The age of the last event read, while more events wait to be read. */
+  /** The age of the last event read while more wait to be read, or of the first that is recorded and held back. */
   get behindMs(): number {
-    const last = this.#recent.at(-1);
-    return this.#isBehind && last ? Math.max(0, this.#options.clock.now() - last.atMs) : 0;
+    const sinceMs = this.#isBehind ? this.#recent.at(-1)?.atMs : this.#heldSinceMs;
+    return sinceMs === undefined ? 0 : Math.max(0, this.#options.clock.now() - sinceMs);
   }
 
   /** Every event up to here has been read; undefined until the first read. */
@@ -111,6 +118,7 @@ export class EventTail {
         this.#append(page);
         this.#isBehind = page.hasMore;
         if (page.hasMore) delayMs = clock.monotonic() - startedAt;
+        await this.#lookForHeld(page);
       } else {
         this.#from = await store.end();
         this.#through = this.#from;
@@ -123,6 +131,28 @@ export class EventTail {
     this.#isReading = false;
     if (this.#listeners === 0) this.#reset();
     else this.#readIn(this.#isNudged ? Math.min(NUDGED_MS, delayMs) : delayMs);
+  }
+
+  /** Events are told in one order: one waits for every transaction of the database server that began before its own. */
+  async #lookForHeld({ events, through }: EventPage): Promise<void> {
+    const { store, clock, log } = this.#options;
+    if (events.length > 0) {
+      this.#heldSinceMs = undefined;
+      const lastedMs = this.#held.end();
+      if (lastedMs !== undefined) log.info({ lastedMs }, 'events are told again');
+      return;
+    }
+    if (clock.monotonic() - this.#heldCheckedAt < HELD_CHECK_MS) return;
+    this.#heldCheckedAt = clock.monotonic();
+    const recordedAtMs = await store.recordedAfter(through);
+    // What was recorded a moment ago is read by the next look.
+    const isHeld = recordedAtMs !== undefined && clock.now() - recordedAtMs >= HELD_MS;
+    this.#heldSinceMs = isHeld ? recordedAtMs : undefined;
+    if (isHeld && this.#held.notice())
+      log.warn(
+        { behindMs: this.behindMs },
+        'events wait for a transaction that began before them and is still open somewhere on the database server; pg_stat_activity names it (backend_xid)',
+      );
   }
 
   #append({ events, through }: EventPage): void {
@@ -145,5 +175,6 @@ export class EventTail {
     this.#from = undefined;
     this.#through = undefined;
     this.#isBehind = false;
+    this.#heldSinceMs = undefined;
   }
 }

@@ -5,10 +5,10 @@
  */
 import { type Caller, type EventCursor, may, requireMay, visibleTo } from '@carillon/domain';
 import type { Clock, Log } from '@carillon/foundation';
+import { claimantOf, type SharedLimit } from '../shared-limit/shared-limit.ts';
 import type { EventStore } from '../storage/event-store.ts';
 import { type EventTest, visibleEvents } from './event-filter.ts';
 import { gapAfter } from './gap-after.ts';
-import type { ListenerLimits } from './listener-limits.ts';
 import {
   changeOf,
   isNothing,
@@ -47,7 +47,8 @@ export interface LiveFeedOptions {
   readonly store: EventStore;
   readonly clock: Clock;
   readonly log: Log;
-  readonly limits: ListenerLimits;
+  /** Of all listeners. */
+  readonly limit: SharedLimit;
 }
 
 const TICK_MS = 1_000;
@@ -99,7 +100,7 @@ export class LiveFeed {
   /** The first update comes within a second and tells where the reader is, also if nothing changed. Close it when done. */
   async open(caller: Caller, query: LiveQuery, sink: LiveSink): Promise<LiveConnection> {
     requireMay(caller, 'events.read');
-    const leave = this.#options.limits.admit(caller);
+    const leave = this.#options.limit.join(claimantOf(caller, 'events.read'));
     try {
       const audience = await this.#audienceOf(caller, query.namespace);
       const nowMs = this.#options.clock.monotonic();
@@ -174,8 +175,8 @@ export class LiveFeed {
     try {
       const tick = await this.#tail.read();
       for (const audience of [...this.#audiences.values()]) {
-        await this.#refreshView(audience);
-        this.#deliver(audience, tick);
+        if (await this.#refreshView(audience)) this.#deliver(audience, tick);
+        else this.#owe(audience, tick);
       }
     } catch (error) {
       log.warn({ err: error }, 'could not read what changed; trying again');
@@ -188,6 +189,12 @@ export class LiveFeed {
       this.#idleSinceMs = undefined;
       this.#tail.reset();
     } else this.#tickIn(Math.max(NUDGED_MS, TICK_MS - (nowMs - this.#tickedAtMs)));
+  }
+
+  /** Told by nobody: the tail has moved on. Whoever is new is told of everything by its first update. */
+  #owe({ members }: Audience, { events, isSkipped }: LiveTick): void {
+    if (events.length === 0 && !isSkipped) return;
+    for (const member of members) if (!member.isNew) member.owesRefetch = true;
   }
 
   #deliver({ members, isVisible }: Audience, tick: LiveTick): void {
@@ -261,11 +268,19 @@ export class LiveFeed {
     return { key, caller, namespace, isVisible, viewedAtMs, members: new Set() };
   }
 
-  async #refreshView(audience: Audience): Promise<void> {
-    const nowMs = this.#options.clock.monotonic();
-    if (nowMs - audience.viewedAtMs < VIEW_MS) return;
+  /** Answers whether the view is still right: what cannot be read again keeps only its own connections waiting, until the next tick. */
+  async #refreshView(audience: Audience): Promise<boolean> {
+    const { clock, log } = this.#options;
+    const nowMs = clock.monotonic();
+    if (nowMs - audience.viewedAtMs < VIEW_MS) return true;
+    try {
+      audience.isVisible = await this.#viewOf(audience.caller, audience.namespace);
+    } catch (error) {
+      log.warn({ err: error }, 'could not read what some pages may see; trying again');
+      return false;
+    }
     audience.viewedAtMs = nowMs;
-    audience.isVisible = await this.#viewOf(audience.caller, audience.namespace);
+    return true;
   }
 
   async #viewOf(caller: Caller, namespace: string | undefined): Promise<EventTest> {

@@ -12,13 +12,26 @@ import { GatewayFixture, KEY, PASSWORD } from './gateway.fixture.ts';
 const me = '/api/session';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const ADMIN = { namespace: '*', role: 'admin' };
+const ADMIN = { namespace: '*', role: 'admin' } as const;
 
 async function signInWith(fixture: GatewayFixture, body: object) {
   const answer = await fixture.askAs({}, 'POST', me, body);
   const [cookie = ''] = String(answer.headers['set-cookie']).split(';');
   return { ...answer, browser: { cookie, 'x-csrf-token': String(answer.body.csrf_token) } };
 }
+
+describe('what the command needs to find the server', () => {
+  it('is told to administrators of all namespaces alone', async () => {
+    const fixture = new GatewayFixture({ commandFlags: () => ' --data /srv/carillon' });
+    expect((await fixture.ask('GET', me)).body.command_flags).toBe(' --data /srv/carillon');
+    await fixture.person('ada', [{ namespace: '*', role: 'admin' }]);
+    await fixture.person('eve', [{ role: 'admin' }, { namespace: '*', role: 'editor' }]);
+    const flagsOf = async (name: string) =>
+      (await fixture.askAs(await fixture.signIn(name), 'GET', me)).body.command_flags;
+    expect(await flagsOf('ada')).toBe(' --data /srv/carillon');
+    expect(await flagsOf('eve')).toBeNull();
+  });
+});
 
 const ticketOf = (fixture: GatewayFixture) => fixture.everyones.issueTicket(SERVER);
 
@@ -77,6 +90,35 @@ describe('the admin key', () => {
   });
 });
 
+describe('signing in from within a session', () => {
+  it('ends that session, as signing out does', async () => {
+    const fixture = new GatewayFixture();
+    await fixture.person('nina', [ADMIN]);
+    const { browser } = await signInWith(fixture, { key: KEY });
+    const asNina = { name: 'nina', password: PASSWORD };
+    const signedIn = await fixture.askAs({ cookie: browser.cookie }, 'POST', me, asNina);
+    expect(signedIn.status).toBe(201);
+    expect((await fixture.askAs(browser, 'GET', me)).status).toBe(401);
+    const { body: left } = await fixture.ask('GET', '/api/audit?action=session.sign_out');
+    expect(left).toMatchObject([{ actor: { name: 'admin key' } }]);
+    const { body: sessions } = await fixture.ask('GET', '/api/sessions?all=true');
+    expect(sessions).toMatchObject([{ user_name: 'nina' }]);
+  });
+
+  it('leaves it alone when the password is wrong, and minds no cookie that stands for nothing', async () => {
+    const fixture = new GatewayFixture();
+    await fixture.person('nina', [ADMIN]);
+    const { browser } = await signInWith(fixture, { key: KEY });
+    const wrong = { name: 'nina', password: 'no such password' };
+    expect((await fixture.askAs({ cookie: browser.cookie }, 'POST', me, wrong)).status).toBe(401);
+    expect((await fixture.askAs(browser, 'GET', me)).status).toBe(200);
+    const [name] = browser.cookie.split('=');
+    const stale = { cookie: `${name}=nothing` };
+    const right = { name: 'nina', password: PASSWORD };
+    expect((await fixture.askAs(stale, 'POST', me, right)).status).toBe(201);
+  });
+});
+
 describe('a ticket', () => {
   it('opens one session, on any server of the storage, and none after that', async () => {
     const fixture = new GatewayFixture();
@@ -88,7 +130,9 @@ describe('a ticket', () => {
     expect(sessions.body).toMatchObject([
       { user_id: null, user_name: null, method: 'ticket', current: true },
     ]);
-    expect((await signInWith(fixture, { ticket })).body.detail).toContain('was used before');
+    const again = await signInWith(fixture, { ticket });
+    expect(again.body.detail).toBe('The link was used before, or is more than 10 minutes old.');
+    expect(again.body.fix).toContain('restart the server for a new link');
   });
 
   it('is worth nothing after ten minutes', async () => {

@@ -30,7 +30,9 @@ export function answerProblems(log: Log) {
           'a request failed',
         );
       } else if (refusal.status >= 500) {
-        log.warn({ err: error, requestId: request.id }, 'a request could not be served');
+        // That the database is away is told once, not for each request.
+        const level = error instanceof StorageUnavailable ? 'debug' : 'warn';
+        log[level]({ err: error, requestId: request.id }, 'a request could not be served');
       }
       if (refusal.status === 401) reply.header('www-authenticate', 'Bearer realm="carillon"');
       // Fastify sets it after a body that it could not read; HTTP/2 has no such header, and Node warns of it.

@@ -9,6 +9,7 @@ const ACTIONS = [
   ...[
     'jobs.create',
     'jobs.update',
+    'jobs.restore',
     'jobs.pause',
     'jobs.resume',
     'jobs.skip',
@@ -22,7 +23,7 @@ const ACTIONS = [
   ...['users.create', 'users.update', 'users.grants', 'users.password', 'users.delete'],
   ...['keys.create', 'keys.update', 'keys.rotate', 'keys.revoke'],
   ...['signing_keys.create', 'signing_keys.delete', 'secrets.set', 'secrets.delete'],
-  ...['session.sign_in', 'session.refused', 'session.revoke', 'session.sign_out'],
+  ...['session.sign_in', 'session.refused', 'session.locked', 'session.revoke', 'session.sign_out'],
 ];
 
 const ok = async (method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, payload?: object) => {
@@ -49,6 +50,8 @@ async function changeJobs(): Promise<void> {
     timezone: 'Europe/Paris',
     end_at: '2031-01-01T00:00:00Z',
   });
+  await ok('POST', `/jobs/${id}/restore`, { version: 1 });
+  await ok('POST', `/jobs/${id}/restore`, { version: 3 });
   const { next_run_at: at } = await ok('POST', `/jobs/${id}/skip`, { at: '2030-06-01T07:00:00Z' });
   expect(at).not.toBeNull();
   await ok('POST', `/jobs/${id}/unskip`, { at: '2030-06-01T07:00:00Z' });
@@ -85,6 +88,8 @@ async function changeAccounts(): Promise<void> {
   await gateway.signIn('bob');
   const { body: sessions } = await gateway.ask('GET', '/api/sessions');
   await ok('DELETE', `/sessions/${sessions[0].session_id}`);
+  for (let i = 0; i < 6; i += 1)
+    await gateway.post('/api/session', { name: 'bob', password: 'not his phrase' });
   await ok('DELETE', path);
   await ok('DELETE', '/namespaces/ops');
 }

@@ -93,14 +93,28 @@ test.each<[what: string, body: string, code: keyof typeof CATALOGUE, field: stri
 });
 
 describe('names', () => {
-  const names = ['ada\u001b[2Jbob', 'two\nlines', 'a\u007f', '\t', ' '];
+  /** Those that nobody sees, and that change the order in which others are read, could make one name look like another. */
+  const unseen = ['\u202a', '\u202e', '\u2066', '\u2069', '\u200b', '\u2060', '\ufeff'].map(
+    (c) => `ada${c}bob`,
+  );
+  const names = ['ada\u001b[2Jbob', 'two\nlines', 'a\u007f', '\t', ' ', ...unseen];
 
-  test.each(names)('of users, keys and people to show are refused: %j', async (name) => {
+  test.each(['\u200c', '\u200d', '\u200e', '\u200f'])(
+    'of jobs hold what some scripts need: %j',
+    async (character) => {
+      const { status } = await gateway.post('/api/jobs', { name: `a${character}b`, handler: 'echo' });
+      expect(status).toBe(201);
+    },
+  );
+
+  test.each(names)('of jobs, namespaces, users, keys and people to show are refused: %j', async (name) => {
     const grant = { namespace: '*', role: 'viewer' };
     const user = (await gateway.post('/api/users', { name: 'ada' })).body;
     const key = (await gateway.post('/api/keys', { name: 'bot', ...grant })).body;
     const patch = (path: string, body: object) => gateway.ask('PATCH', path, { payload: body });
     for (const { status, body } of [
+      await gateway.post('/api/jobs', { name, handler: 'echo' }),
+      await gateway.post('/api/namespaces', { name }),
       await gateway.post('/api/users', { name }),
       await gateway.post('/api/keys', { name, ...grant }),
       await patch(`/api/keys/${key.key_id}`, { name }),
@@ -148,6 +162,16 @@ describe('bodies', () => {
     const jobId = await gateway.createdId({ name: 'a', frequency: 'daily' });
     const answer = await gateway.post(`/api/jobs/${jobId}/runNow`, { payload: { x: 1 } });
     expect(answer).toMatchObject({ status: 400, body: { code: 'field_unknown' } });
+  });
+
+  test('of null are refused, also where a body may be left out', async () => {
+    const jobId = await gateway.createdId({ name: 'a', frequency: 'daily' });
+    const refused = { status: 400, body: { code: 'body_not_json' } };
+    expect(await gateway.postText(`/api/jobs/${jobId}/runNow`, 'null')).toMatchObject(refused);
+    expect(await gateway.postText(`/api/runs/${jobId}/rerun`, 'null')).toMatchObject(refused);
+    const removal = { payload: 'null', headers: { 'content-type': 'application/json' } };
+    expect(await gateway.ask('DELETE', `/api/users/${jobId}`, removal)).toMatchObject(refused);
+    expect((await gateway.postText(`/api/jobs/${jobId}/runNow`, '')).status).toBe(202);
   });
 });
 

@@ -54,10 +54,12 @@ export interface GatewayOptions {
   readonly readiness: () => Promise<Readiness>;
   /** The address for which this server proves its admin key. Left out: there is no /health/proof. */
   readonly announced?: () => string;
+  /** What the command needs to find this server; told to administrators. */
+  readonly commandFlags?: () => string;
   /** Left out: nothing is measured, and there is no /metrics. */
   readonly metrics?: Pick<MetricsOptions, 'telemetry' | 'open'>;
   readonly bodyLimitBytes: number;
-  /** The streams of workers. Left out: no worker connects here. */
+  /** The streams of workers. Left out: those that dial this server are told to dial another. */
   readonly workers?: Pick<WorkerSessions, 'serve' | 'stop'> | undefined;
   /** Whether their streams need a certificate. Left out: none is asked for. */
   readonly clientCertificates?: ClientCertificates | undefined;
@@ -146,7 +148,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   const { clientCertificates } = options;
   const calls = { authenticate, admitAnonymous, bodyLimitBytes, clientCertificates, clock: systemClock, log };
   if (options.healthOnly) {
-    if (workers) mountRpc(app, { ...calls, methods: workerMethods(workers) });
+    mountRpc(app, { ...calls, methods: workerMethods(workers) });
     return app;
   }
   if (!dashboard) app.get('/', (_request, reply) => reply.redirect('/api/docs', 302));
@@ -156,14 +158,16 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   app.addHook('preClose', async () => stopping.abort());
   const isAdminKey = (key: string) => sameSecret(key, adminKey);
   const table = allOperations({
-    ...{ operations, address, isAdminKey, authenticate },
+    ...{ operations, address, isAdminKey, authenticate, commandFlags: options.commandFlags },
     // The admin key comes without a credential, and has no limit.
     charge: (caller, items) => caller.credential && limits?.chargeCaller(caller, items),
     ...{ oidc: options.oidc, stopping: stopping.signal },
   });
   const isOffered = ({ access }: { access: Access }) => isServed(access, served);
-  const methods = allMethods({ table, operations, readiness, clock: systemClock, workers }).filter(isOffered);
-  mountRpc(app, { ...calls, methods });
+  const takesWorkers = workers !== undefined;
+  const methods = allMethods({ table, operations, readiness, clock: systemClock, takesWorkers });
+  // Whether workers are taken is another role than what is served.
+  mountRpc(app, { ...calls, methods: [...methods.filter(isOffered), ...workerMethods(workers)] });
   const offered = table.filter(isOffered);
   // A scope of its own instead of a test of the URL: the router also takes /%61pi for /api.
   app.register(

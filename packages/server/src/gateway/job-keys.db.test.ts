@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import {
   createTestDatabase,
-  describeEachPostgres,
+  describeOldestPostgres,
   type TestDatabase,
 } from '../../../../tests/support/postgres.ts';
 import { openTestStorage } from '../../../../tests/support/test-storage.ts';
@@ -21,7 +21,7 @@ const JOB = {
   misfire: { policy: 'all', max_runs: 3 },
 };
 
-describeEachPostgres('keys of jobs', (server) => {
+describeOldestPostgres('keys of jobs', (server) => {
   let database: TestDatabase;
   let storages: PostgresStorage[];
   let gateways: [GatewayFixture, GatewayFixture];

@@ -79,7 +79,9 @@ describe.each(named(READ))('%s', (_name, operation) => {
       const path = await pathOf(operation);
       // A name that nobody has is still a place among names.
       const isName =
-        /namespaces|users/.test(operation.path) && !['', '%00'].includes(cursor) && cursor.length < 200;
+        /namespaces|users|workers|handlers/.test(operation.path) &&
+        !['', '%00'].includes(cursor) &&
+        cursor.length < 200;
       const older = fieldsOf(operation).filter((field) => field === 'after' || field === 'before');
       for (const name of ['cursor', ...older]) {
         const answer = await gateway.ask('GET', `${path}${name}=${cursor}`);
@@ -339,7 +341,9 @@ test('every instant of an answer is named at or …_at, and every other name of 
       .map(([name]) => `${schema}.${name}`),
   );
   // As CloudEvents has it, as a job is given it, as a span of time is asked for, and of what is shown.
-  const jobs = ['Job', 'JobActed', 'JobApplied', 'ListedJob'].map((schema) => `${schema}.schedule_time`);
+  const jobs = ['Job', 'JobActed', 'JobApplied', 'JobRestored', 'ListedJob'].map(
+    (schema) => `${schema}.schedule_time`,
+  );
   const spans = ['LiveUpdate.as_of', 'Stats.from', 'Stats.to', 'StatsNow.as_of'];
   expect(odd.toSorted()).toEqual(['Event.time', ...jobs, ...spans].toSorted());
 });

@@ -65,6 +65,53 @@ it('preferences are replaced, and null where nothing was chosen', async () => {
   expect((await gateway.askAs(ada, 'PUT', mine, { scheme: 'pink' })).status).toBe(400);
 });
 
+it('a zone is one that there is, or that of the browser: no page could show times in another', async () => {
+  const put = (zone: string) => gateway.askAs(ada, 'PUT', '/api/me/preferences', { zone });
+  const refused = { status: 400, body: { code: 'zone_unknown', field: 'zone' } };
+  expect(await put('Nowhere/Land')).toMatchObject(refused);
+  expect(await put('+02:00')).toMatchObject(refused);
+  expect((await put('Europe/Pariss')).body.detail).toContain('did you mean Europe/Paris?');
+  for (const [zone, kept] of [
+    ['local', 'local'],
+    ['europe/paris', 'Europe/Paris'],
+  ] as const)
+    expect(await put(zone)).toMatchObject({ status: 200, body: { zone: kept } });
+});
+
+it('are for a key only where it has all the rights of its user', async () => {
+  const grants = [
+    { namespace: 'default', role: 'editor' },
+    { namespace: 'team', role: 'viewer' },
+  ] as const;
+  const { userId: ownerId } = await gateway.person('eve', grants);
+  const eve = await gateway.signIn('eve');
+  const preferences = { zone: 'Asia/Tokyo', scheme: null, shortcuts: null };
+  expect((await gateway.askAs(eve, 'PUT', '/api/me/preferences', preferences)).status).toBe(200);
+  await put(eve, 1);
+  const refused = { status: 409, body: { code: 'settings_of_nobody' } };
+  const asViewer = await gateway.keyWith({ namespace: '*', role: 'viewer' }, { ownerId });
+  for (const lesser of [
+    asViewer,
+    await gateway.keyWith({ namespace: 'default', role: 'admin' }, { ownerId }),
+    await gateway.keyWith({ namespace: '*', role: 'admin', ownOnly: true }, { ownerId }),
+    await gateway.keyWith({ namespace: '*', role: 'admin' }, { ownerId, scopes: ['jobs.read'] }),
+  ]) {
+    const asked = (method: 'GET' | 'PUT' | 'DELETE', url: string, payload?: object) =>
+      gateway.askWith(lesser, method, url, payload && { payload });
+    expect((await asked('GET', '/api/me/views')).body).toEqual([]);
+    expect((await asked('GET', '/api/me/preferences')).body).toMatchObject({ zone: null });
+    expect(await asked('PUT', '/api/me/preferences', { zone: 'UTC' })).toMatchObject(refused);
+    expect(await asked('PUT', `/api/me/views/${idOf(1)}`, VIEW)).toMatchObject(refused);
+    expect(await asked('DELETE', `/api/me/views/${idOf(1)}`)).toMatchObject(refused);
+    if (lesser === asViewer)
+      expect((await asked('GET', `/api/sessions?user_id=${ownerId}`)).status).toBe(403);
+  }
+  const whole = await gateway.keyWith({ namespace: '*', role: 'admin' }, { ownerId });
+  expect((await gateway.askWith(whole, 'GET', '/api/me/preferences')).body).toEqual(preferences);
+  const changed = await gateway.askWith(whole, 'PUT', '/api/me/preferences', { payload: { zone: 'UTC' } });
+  expect(changed.status).toBe(200);
+});
+
 it('the admin key has none and is told so; a change without the token of the session is refused', async () => {
   expect((await gateway.ask('GET', '/api/me/views')).body).toEqual([]);
   expect((await gateway.ask('GET', '/api/me/preferences')).body).toMatchObject({ zone: null });

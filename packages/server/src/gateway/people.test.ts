@@ -17,6 +17,39 @@ describe('the audit log', () => {
   const job = { name: 'x', handler: 'default' };
   const entries = async (query: string) => (await gateway.ask('GET', `/api/audit?${query}`)).body;
 
+  it('names what an entry is about, as it is called now, while it is there', async () => {
+    const { body: job } = await gateway.post('/api/jobs', {
+      name: 'nightly',
+      handler: 'default',
+      interval: '1h',
+    });
+    await gateway.ask('PATCH', `/api/jobs/${job.job_id}`, { payload: { name: 'weekly' } });
+    await gateway.post(`/api/jobs/${job.job_id}/pause`, {});
+    const { body: key } = await gateway.post('/api/keys', {
+      name: 'k',
+      grants: [{ namespace: 'default', role: 'viewer' }],
+    });
+    await gateway.post(`/api/keys/${key.key_id}/rotate`, {});
+    const { userId } = await gateway.person('bob', []);
+    await gateway.ask('PATCH', `/api/users/${userId}`, { payload: { display_name: 'Bob B.' } });
+    await gateway.post('/api/namespaces', { name: 'ops' });
+    const subjects = async () =>
+      Object.fromEntries(
+        (await gateway.ask('GET', '/api/audit?limit=100')).body.map(
+          ({ action, subject }: { action: string; subject: { name: string | null } }) => [
+            action,
+            subject.name,
+          ],
+        ),
+      );
+    expect(await subjects()).toMatchObject({
+      ...{ 'jobs.pause': 'weekly', 'jobs.update': 'weekly', 'keys.rotate': 'k', 'users.update': 'bob' },
+      'namespaces.create': null,
+    });
+    await gateway.ask('DELETE', `/api/jobs/${job.job_id}?purge=true`);
+    expect(await subjects()).toMatchObject({ 'jobs.delete': null, 'jobs.update': null });
+  });
+
   it('names the person with a key and with a session, also after the key is gone', async () => {
     const bob = await gateway.person('bob', [EDITOR]);
     const { key, secret } = await gateway.operations.createKey({
@@ -47,6 +80,56 @@ describe('the audit log', () => {
     expect(await entries(`actor=${bob.userId}`)).toEqual(found);
     expect(await entries(`actor=${key.keyId}`)).toHaveLength(4);
     expect(await entries(`actor=${found[1].actor.via.id}`)).toHaveLength(1);
+  });
+
+  it('has one entry when guesses at a password are locked out, for each limit that they reach', async () => {
+    const bob = await gateway.person('bob', [EDITOR]);
+    const guess = (name: string) => gateway.post('/api/session', { name, password: 'a wrong phrase' });
+    for (let i = 0; i < 5; i += 1) expect((await guess('bob')).status).toBe(401);
+    expect(await entries('action=session.locked')).toEqual([]);
+    for (let i = 0; i < 4; i += 1) expect((await guess('bob')).status).toBe(429);
+    const locked = await entries('action=session.locked');
+    const untilAt = new Date(gateway.clock.now() + 60_000).toISOString();
+    expect(locked).toMatchObject([
+      {
+        subject: { kind: 'user', id: bob.userId },
+        after: { counted_per: ['name_from_address'], until_at: untilAt },
+      },
+    ]);
+    // Sometimes a password is typed into the wrong field.
+    for (let i = 0; i < 6; i += 1) await guess('a secret phrase');
+    const [unknown] = await entries('action=session.locked&limit=1');
+    expect(unknown.subject).toMatchObject({ kind: 'user', id: 'unknown' });
+    expect(JSON.stringify(unknown)).not.toContain('secret phrase');
+  });
+
+  it('names who is locked out of showing their password', async () => {
+    const bob = await gateway.person('bob', [EDITOR]);
+    const session = await gateway.signIn('bob');
+    const change = { password: 'another long phrase', current_password: 'a wrong phrase' };
+    for (let i = 0; i < 7; i += 1)
+      await gateway.askAs(session, 'POST', `/api/users/${bob.userId}/password`, change);
+    const locked = await entries('action=session.locked');
+    expect(locked).toHaveLength(1);
+    expect(locked[0]).toMatchObject({ subject: { id: bob.userId }, actor: { id: bob.userId } });
+    expect(locked[0].actor.via.kind).toBe('session');
+  });
+
+  it("has an entry for a new password of one's own, and for sessions that one ends", async () => {
+    const bob = await gateway.person('bob', [EDITOR]);
+    const session = await gateway.signIn('bob');
+    const url = `/api/users/${bob.userId}/password`;
+    const change = { password: 'another long phrase', current_password: PASSWORD };
+    expect((await gateway.askAs(session, 'POST', url, change)).status).toBeLessThan(300);
+    await gateway.signIn('bob', change.password);
+    const { body: sessions } = await gateway.askAs(session, 'GET', '/api/sessions');
+    const other = sessions.find(({ current }: { current: boolean }) => !current);
+    await gateway.askAs(session, 'DELETE', `/api/sessions/${other.session_id}`);
+    await gateway.askAs(session, 'DELETE', '/api/session');
+    const actions = (await entries('actor=bob')).map(({ action }: { action: string }) => action);
+    expect(actions).toEqual([
+      ...['session.sign_out', 'session.revoke', 'session.sign_in', 'users.password', 'session.sign_in'],
+    ]);
   });
 
   it('names keys of nobody, and the admin key, as themselves', async () => {

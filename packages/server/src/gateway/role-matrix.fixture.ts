@@ -20,6 +20,8 @@ export interface MatrixCaller {
   readonly caller: Caller | undefined;
 }
 
+const ELSEWHERE: Grant = { namespace: 'team-b', role: 'editor', ownOnly: false };
+
 export const CALLERS: readonly MatrixCaller[] = [
   { words: 'nobody', caller: undefined },
   callerWith('somebody without grants', []),
@@ -61,6 +63,10 @@ export const CALLERS: readonly MatrixCaller[] = [
     [{ namespace: '*', role: 'admin', ownOnly: false }],
     { scopes: new Set<Action>(['workers.read']) },
   ),
+  callerWith('editor elsewhere with a key for making jobs', [ELSEWHERE], {
+    scopes: new Set<Action>(['jobs.create']),
+  }),
+  callerWith('a worker key elsewhere', [ELSEWHERE], { scopes: WORKER_SCOPES, offers: ['http'] }),
 ];
 
 function callerWith(
@@ -109,4 +115,13 @@ export async function makeScene(): Promise<Scene> {
   });
   const { runId: waitingRunId } = await operations.runJobNow(jobId);
   return { fixture, jobId, finishedRunId, waitingRunId, deadRunId };
+}
+
+/** The same with ids of nothing. */
+export function withoutAnything(scene: Scene): Scene {
+  const id = () => scene.fixture.random.id();
+  return {
+    ...{ fixture: scene.fixture, jobId: id() as JobId, finishedRunId: id() as RunId },
+    ...{ waitingRunId: id() as RunId, deadRunId: id() as RunId },
+  };
 }

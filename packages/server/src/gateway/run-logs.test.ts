@@ -1,5 +1,5 @@
 /** The log of a run over HTTP: as text, in parts, searched, and followed on a real connection. */
-import type { NodeId, RunId } from '@carillon/domain';
+import { type Caller, type NodeId, type RunId, SERVER } from '@carillon/domain';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
 import { dayOf } from '../log-store/log-store.ts';
@@ -269,6 +269,31 @@ describe('followed', () => {
       expect(said(rest)).toEqual(['one', 'two', 'three', 'four'].slice(i));
     }
   });
+
+  test.each([
+    ['a job', ''],
+    ['a deleted job, which has no namespace any more', '?purge=true'],
+  ])(
+    'ends between two lines for a caller who may read another namespace alone by now: %s',
+    async (_, purge) => {
+      await fail('dead');
+      await attempt(1, '1 o one\n2 o two\n3 o three\n');
+      if (purge !== '') expect((await gateway.ask('DELETE', `/api/jobs/${runId}${purge}`)).status).toBe(200);
+      let caller: Caller = SERVER;
+      const lines = await gateway.everyones.followRunLog(caller, runId, {
+        recognise: async () => caller,
+        signal: new AbortController().signal,
+      });
+      const heard: string[] = [];
+      for await (const each of lines) {
+        if (each.kind === 'line') heard.push(each.text);
+        if (heard.length === 1)
+          caller = { ...SERVER, grants: [{ namespace: 'elsewhere', role: 'admin', ownOnly: false }] };
+        gateway.clock.advance(each.kind === 'line' ? 20_000 : 0);
+      }
+      expect(heard).toEqual(['one']);
+    },
+  );
 
   test('ends when the gateway closes, and does not hold it up', async () => {
     await gateway.claimDue();

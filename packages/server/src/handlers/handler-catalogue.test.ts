@@ -28,7 +28,7 @@ function catalogue(): HandlerCatalogue {
   const { handlers: store } = storage;
   const counted = {
     recordHandlers: store.recordHandlers.bind(store),
-    handlerNames: () => store.handlerNames(),
+    handlerNames: store.handlerNames.bind(store),
     describeHandlers: (names: readonly string[]) => {
       reads += 1;
       return store.describeHandlers(names);

@@ -23,7 +23,7 @@ import { scriptCheck } from './script-check.ts';
 export interface HandlerCatalogueOptions {
   readonly store: HandlerStore;
   /** Who runs scripts, and which. Left out: it is not known. */
-  readonly members?: Pick<MemberStore, 'workers'>;
+  readonly members?: Pick<MemberStore, 'workersOffering'>;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly log: Log;
 }
@@ -107,7 +107,9 @@ export class HandlerCatalogue {
 
   async #scripts(): Promise<PayloadCheck | undefined> {
     const { members } = this.#options;
-    return members && this.#scriptChecks.getOrLoad('all', async () => scriptCheck(await members.workers()));
+    if (!members) return undefined;
+    const read = async () => scriptCheck(await members.workersOffering(SCRIPT_HANDLER));
+    return this.#scriptChecks.getOrLoad('all', read);
   }
 
   async #read(names: readonly string[]): Promise<Map<string, HandlerDescription>> {

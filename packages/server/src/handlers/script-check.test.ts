@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
 import { scriptCheck } from './script-check.ts';
 
-const worker = (labels: Record<string, string>, over: object = {}) => ({
-  ...{ alive: true, handlers: ['http', 'script'], labels, ...over },
-});
+const worker = (labels: Record<string, string>) => ({ labels });
 const check = (workers: readonly ReturnType<typeof worker>[], payload: object): unknown => {
   try {
     scriptCheck(workers)({ payload: JSON.stringify(payload) });
@@ -50,9 +48,6 @@ test('a path is taken when it lies in a folder that one of the workers runs scri
 });
 
 test('nothing is refused when nobody runs scripts now, or one does not say which', () => {
-  const dead = worker({ 'script.interpreters': 'bash' }, { alive: false });
-  const other = worker({ 'script.interpreters': 'bash' }, { handlers: ['http'] });
   expect(check([], FISH)).toBe('taken');
-  expect(check([dead, other], FISH)).toBe('taken');
   expect(check([worker({ 'script.interpreters': 'bash' }), worker({})], FISH)).toBe('taken');
 });

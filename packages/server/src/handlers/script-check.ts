@@ -3,19 +3,12 @@
  * one of them runs scripts from. What is not known is not refused: when nobody runs scripts now, or one does not say which.
  */
 import { normalize } from 'node:path';
-import {
-  type JobDefinition,
-  type JsonObject,
-  refuseValue,
-  SCRIPT_HANDLER,
-  SCRIPT_LABELS,
-} from '@carillon/domain';
-import type { WorkerState } from '../storage/member-store.ts';
+import { type JobDefinition, type JsonObject, refuseValue, SCRIPT_LABELS } from '@carillon/domain';
+import type { OfferingWorker } from '../storage/member-store.ts';
 
-type OfWorker = Pick<WorkerState, 'alive' | 'handlers' | 'labels'>;
+type OfWorker = Pick<OfferingWorker, 'labels'>;
 
-export function scriptCheck(workers: readonly OfWorker[]): (job: Pick<JobDefinition, 'payload'>) => void {
-  const running = workers.filter(({ alive, handlers }) => alive && handlers.includes(SCRIPT_HANDLER));
+export function scriptCheck(running: readonly OfWorker[]): (job: Pick<JobDefinition, 'payload'>) => void {
   const isKnown = running.every(({ labels }) => labels[SCRIPT_LABELS.interpreters] !== undefined);
   if (running.length === 0 || !isKnown) return () => undefined;
   const all = (label: string, separator: string) => [

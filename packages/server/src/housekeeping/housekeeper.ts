@@ -1,7 +1,7 @@
 /**
  * Keeps the history, the events and the audit log in shape: partitions for the days to come, nothing past its retention. Warns of
  * transactions left open, which keep the small hot tables from staying small (hazard 29), and sees to it that plans follow when those
- * tables grow.
+ * tables grow, and that the newest runs are found quickly.
  */
 import { type Clock, type Log, Loop, type Random, type Service } from '@carillon/foundation';
 import { dayOf, type LogStore } from '../log-store/log-store.ts';
@@ -33,15 +33,16 @@ export interface HousekeeperOptions {
 
 /** What could not be done now is tried again by the next pass. */
 const PASS_MS = 60_000;
-const STATISTICS_MS = 5_000;
+/** Deleted in steps, so that none takes long, until nothing is left or this time is over: with any rate of arrival, removing must keep up (hazard 48). */
+const STEPS_MS_MAX = 20_000;
+/** The next pass follows so soon where something is left. */
+const LEFT_MS = 1_000;
+const STATISTICS_MS = 3_000;
+/** While many runs are recorded. */
+const BUSY_MS = 1_000;
 const AUDIT_EVERY_MS = 3_600_000;
 /** The end of a run removes its checkpoint, but for a save that came in that moment, and runs that ended while they waited. */
 const CHECKPOINT_LEFT_MS = 3_600_000;
-/** Deleted in batches, so that no statement takes long; what is left over waits for the next hour. */
-const AUDIT_BATCHES_MAX = 1_000;
-/** Steps of one pass: what is left over waits for the next minute. */
-const LOG_STEPS_MAX = 20;
-const COUNT_STEPS_MAX = 20;
 const MINUTES_KEPT_MS = 2 * 86_400_000;
 const HOURS_KEPT_MS = 400 * 86_400_000;
 /** Longer than any statement of ours may take, by far. */
@@ -68,7 +69,8 @@ export class Housekeeper implements Service {
       idleMs: STATISTICS_MS,
       runOnce: async () => {
         await options.store.refreshStatistics();
-        return undefined;
+        const summaries = await options.store.summarizeHistory({ nowMs: options.clock.now() });
+        return summaries > 0 ? BUSY_MS : undefined;
       },
     });
   }
@@ -89,30 +91,45 @@ export class Housekeeper implements Service {
   }
 
   /** Each step stands alone: one that fails neither keeps the others from being done, nor the server from running. */
-  async runOnce(): Promise<undefined> {
+  async runOnce(): Promise<number | undefined> {
     const { clock } = this.#options;
     await this.#makePartitions();
     await this.#attempt('drop what is past its retention', () => this.#drop());
-    await this.#attempt('remove old logs of runs', () => this.#dropLogs());
-    await this.#attempt('remove old counts of runs', () => this.#dropCounts());
+    const left = [
+      await this.#attempt('remove old requests of runs', () => this.#dropRequests()),
+      await this.#attempt('remove old checkpoints', () => this.#dropCheckpoints()),
+      await this.#attempt('remove old logs of runs', () => this.#dropLogs()),
+      await this.#attempt('remove old counts of runs', () => this.#dropCounts()),
+    ];
     const now = clock.monotonic();
     if (now >= this.#auditAt) {
-      await this.#attempt('clean the audit log', () => this.#dropAudit());
-      this.#auditAt = now + AUDIT_EVERY_MS;
+      const isLeft = await this.#attempt('clean the audit log', () => this.#dropAudit());
+      left.push(isLeft);
+      if (!isLeft) this.#auditAt = now + AUDIT_EVERY_MS;
     }
     await this.#attempt('look for transactions left open', () => this.#watchTransactions());
-    return undefined;
+    return left.includes(true) ? LEFT_MS : undefined;
   }
 
-  async #attempt(what: string, step: () => Promise<void>): Promise<void> {
+  /** True: something is left to do at once. What failed waits for the next minute. */
+  async #attempt(what: string, work: () => Promise<unknown>): Promise<boolean> {
     try {
-      await step();
+      return (await work()) === true;
     } catch (error) {
       this.#options.log.warn({ err: error, retryMs: PASS_MS }, `could not ${what}; trying again later`);
+      return false;
     }
   }
 
-  #makePartitions(): Promise<void> {
+  /** Until a step finds nothing to remove. True: the time was over before. */
+  async #repeat(step: () => Promise<number | boolean>): Promise<boolean> {
+    const { clock } = this.#options;
+    const until = clock.monotonic() + STEPS_MS_MAX;
+    while (clock.monotonic() < until && !this.#stopping.signal.aborted) if (!(await step())) return false;
+    return true;
+  }
+
+  #makePartitions(): Promise<boolean> {
     const { store, clock } = this.#options;
     return this.#attempt('make partitions for the days ahead', () =>
       store.makePartitions({ nowMs: clock.now(), aheadDays: AHEAD_DAYS }),
@@ -126,42 +143,50 @@ export class Housekeeper implements Service {
       ...(await store.dropEvents({ beforeMs: nowMs - Math.min(eventRetentionMs, retentionMs) })),
       ...(await store.dropHistory({ beforeMs: nowMs - retentionMs })),
     ];
-    await store.dropCheckpoints({
-      leftBeforeMs: nowMs - CHECKPOINT_LEFT_MS,
-      lettersBeforeMs: nowMs - retentionMs,
-    });
     if (dropped.length > 0) log.info({ dropped }, 'dropped what is past its retention');
   }
 
-  async #dropAudit(): Promise<void> {
+  #dropRequests(): Promise<boolean> {
+    const { store, clock, retentionMs } = this.#options;
+    const beforeMs = clock.now() - retentionMs;
+    return this.#repeat(() => store.dropRequests({ beforeMs }));
+  }
+
+  #dropCheckpoints(): Promise<boolean> {
+    const { store, clock, retentionMs } = this.#options;
+    const nowMs = clock.now();
+    const before = { leftBeforeMs: nowMs - CHECKPOINT_LEFT_MS, lettersBeforeMs: nowMs - retentionMs };
+    return this.#repeat(() => store.dropCheckpoints(before));
+  }
+
+  async #dropAudit(): Promise<boolean> {
     const { store, clock, auditRetentionMs, log } = this.#options;
     const beforeMs = clock.now() - auditRetentionMs;
     let entries = 0;
-    for (let batches = 0; batches < AUDIT_BATCHES_MAX; batches += 1) {
+    const isLeft = await this.#repeat(async () => {
       const removed = await store.dropAudit({ beforeMs });
       entries += removed;
-      if (removed === 0) break;
-    }
+      return removed;
+    });
     if (entries > 0) log.info({ entries }, 'removed entries of the audit log that are past their retention');
+    return isLeft;
   }
 
   /** The texts first: a text that nothing names is never removed. */
-  async #dropLogs(): Promise<void> {
+  async #dropLogs(): Promise<boolean> {
     const { logs, clock } = this.#options;
-    if (logs === undefined) return;
+    if (logs === undefined) return false;
     const beforeDay = dayOf(clock.now() - logs.retentionMs);
-    for (let step = 0; step < LOG_STEPS_MAX; step += 1)
-      if (!(await logs.store.dropSome({ beforeDay }))) break;
-    for (let step = 0; step < LOG_STEPS_MAX; step += 1)
-      if ((await logs.records.dropLogs({ beforeDay })) === 0) break;
+    const areTextsLeft = await this.#repeat(() => logs.store.dropSome({ beforeDay }));
+    return (await this.#repeat(() => logs.records.dropLogs({ beforeDay }))) || areTextsLeft;
   }
 
-  async #dropCounts(): Promise<void> {
+  async #dropCounts(): Promise<boolean> {
     const { counts, clock } = this.#options;
-    if (counts === undefined) return;
+    if (counts === undefined) return false;
     const nowMs = clock.now();
     const before = { minutesBeforeMs: nowMs - MINUTES_KEPT_MS, hoursBeforeMs: nowMs - HOURS_KEPT_MS };
-    for (let step = 0; step < COUNT_STEPS_MAX; step += 1) if ((await counts.dropCounts(before)) === 0) break;
+    return this.#repeat(() => counts.dropCounts(before));
   }
 
   async #watchTransactions(): Promise<void> {

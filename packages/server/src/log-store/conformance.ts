@@ -109,18 +109,21 @@ export function describeLogStore(name: string, make: () => Promise<LogStore>): v
       expect(await read(newLog())).toBe('');
     });
 
-    it('what several servers write of one attempt is apart', async () => {
-      const log = newLog();
-      const [one, other] = [1, 2].map(() => ({ ...log, writer: randomUUID() as NodeId }));
-      await write(one!, { offset: 0 }, 'of one\n');
-      await write(other!, { offset: 0 }, 'of the other\n');
-      await write(other!, { segment: 13, offset: 13 }, 'more\n');
-      expect(await store.segments(one!)).toEqual([{ start: 0, bytes: 7 }]);
-      expect(await read(one!)).toBe('of one\n');
-      expect(await read(other!)).toBe('of the other\n');
-      expect(await read(other!, 13)).toBe('more\n');
-      expect(await store.segments(log)).toEqual([]);
-    });
+    it.each(['log', 'result'] as const)(
+      'the %s that several servers write of one attempt is apart',
+      async (part) => {
+        const log = newLog(part === 'log' ? {} : { part });
+        const [one, other] = [1, 2].map(() => ({ ...log, writer: randomUUID() as NodeId }));
+        await write(one!, { offset: 0 }, 'of one\n');
+        await write(other!, { offset: 0 }, 'of the other\n');
+        await write(other!, { segment: 13, offset: 13 }, 'more\n');
+        expect(await store.segments(one!)).toEqual([{ start: 0, bytes: 7 }]);
+        expect(await read(one!)).toBe('of one\n');
+        expect(await read(other!)).toBe('of the other\n');
+        expect(await read(other!, 13)).toBe('more\n');
+        expect(await store.segments(log)).toEqual([]);
+      },
+    );
 
     it('old days are dropped in steps, later ones stay', async () => {
       const [old, older, kept] = [

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunId } from '@carillon/domain';
@@ -38,6 +38,33 @@ describe('the files of logs', () => {
     }
     await using store = disposable(await FilesLogStore.open(root));
     expect(await store.segments(log)).toEqual([{ start: 0, bytes: 6 }]);
+  });
+
+  test('of a day of many runs are removed in steps, also by several servers at once', async () => {
+    const root = join(folder, 'many');
+    const open = () => FilesLogStore.open(root, { isShared: true });
+    await using one = disposable(await open());
+    await using other = disposable(await open());
+    const old = { ...log, day: '2030-01-30' };
+    await one.write(log, { segment: 0, offset: 0 }, hello);
+    await one.write(old, { segment: 0, offset: 0 }, hello);
+    for (let runs = 0; runs < 1_200; runs += 1) {
+      const run = join(root, old.day, randomUUID());
+      await mkdir(run);
+      await writeFile(join(run, '1.log'), 'x');
+    }
+    const count = async () => (await readdir(join(root, old.day))).length;
+    const beforeDay = log.day;
+    expect(await one.dropSome({ beforeDay })).toBe(true);
+    expect(await count()).toBe(701);
+    // A clock that went ahead and was set back: what it took for old is not.
+    expect(await one.dropSome({ beforeDay: old.day })).toBe(false);
+    expect(await count()).toBe(701);
+    for (let steps = 0; steps < 10; steps += 1)
+      await Promise.all([one.dropSome({ beforeDay }), other.dropSome({ beforeDay })]);
+    expect(await one.dropSome({ beforeDay })).toBe(false);
+    expect(await readdir(root)).toEqual([log.day]);
+    expect(await one.segments(log)).toEqual([{ start: 0, bytes: 6 }]);
   });
 
   test('a link in the place of a file, a run or a day is not followed', async () => {

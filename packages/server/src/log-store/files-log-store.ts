@@ -4,9 +4,9 @@
  * owner's alone, and no link is followed: scripts of other users may run beside this server.
  */
 import { constants } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, opendir } from 'node:fs/promises';
 import { OpenFolder } from '../open-folder.ts';
-import { LogBeginningGone, type LogKey, type LogSegment, type LogStore } from './log-store.ts';
+import { LogBeginningGone, type LogKey, type LogRange, type LogSegment, type LogStore } from './log-store.ts';
 
 const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const PRIVATE = { mode: 0o700 };
@@ -15,6 +15,14 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const FILE = /^([^.]+)(?:\.(\d+))?\.(log|result)$/;
 /** Folders of runs that one step of the retention removes. */
 const DROPPED_MAX = 500;
+const DROPPED_AT_ONCE_MAX = 4;
+
+/** A day that the retention removes, and what it has not come to yet. */
+interface DroppedDay {
+  readonly name: string;
+  readonly folder: OpenFolder;
+  readonly runs: AsyncGenerator<string, void>;
+}
 
 export interface FilesLogStoreOptions {
   /** Every server has this folder, at whatever path: it is on a shared disk. */
@@ -24,6 +32,8 @@ export interface FilesLogStoreOptions {
 export class FilesLogStore implements LogStore {
   readonly isShared: boolean;
   readonly #root: OpenFolder;
+  /** Between the steps: a day may hold millions of runs, and its folder is read once. */
+  #dropping: DroppedDay | undefined;
 
   private constructor(root: OpenFolder, { isShared = false }: FilesLogStoreOptions) {
     this.#root = root;
@@ -91,14 +101,7 @@ export class FilesLogStore implements LogStore {
     return (found ?? []).sort((a, b) => a.start - b.start);
   }
 
-  async read(
-    log: LogKey,
-    {
-      segment,
-      from,
-      bytesMax,
-    }: { readonly segment: number; readonly from: number; readonly bytesMax: number },
-  ): Promise<Uint8Array> {
+  async read(log: LogKey, { segment, from, bytesMax }: LogRange): Promise<Uint8Array> {
     const read = await this.#inRun(log, async (run) => {
       await using file = await openFile(run, fileOf(log, segment), O_RDONLY);
       const buffer = Buffer.allocUnsafe(bytesMax);
@@ -109,21 +112,41 @@ export class FilesLogStore implements LogStore {
   }
 
   async dropSome({ beforeDay }: { readonly beforeDay: string }): Promise<boolean> {
-    const days = (await this.#root.entries()).map(({ name }) => name).filter((name) => DAY.test(name));
-    const [oldest] = days.filter((day) => day < beforeDay).sort();
-    if (oldest === undefined) return false;
-    {
-      await using day = await this.#root.folder(oldest);
-      const runs = (await day?.entries()) ?? [];
-      for (const { name } of runs.slice(0, DROPPED_MAX)) await day?.remove(name);
-      if (runs.length > DROPPED_MAX) return true;
+    if (this.#dropping && this.#dropping.name >= beforeDay) await this.#endDropping();
+    const day = this.#dropping ?? (await this.#oldestBefore(beforeDay));
+    if (day === undefined) return false;
+    this.#dropping = day;
+    try {
+      const names = await some(day.runs, DROPPED_MAX);
+      for (let at = 0; at < names.length; at += DROPPED_AT_ONCE_MAX)
+        await removeAll(day.folder, names.slice(at, at + DROPPED_AT_ONCE_MAX));
+      if (names.length === DROPPED_MAX) return true;
+    } catch (error) {
+      await this.#endDropping();
+      throw error;
     }
-    await this.#root.remove(oldest);
+    await this.#endDropping();
+    await this.#root.remove(day.name);
     return true;
   }
 
-  close(): Promise<void> {
-    return this.#root.close();
+  async #oldestBefore(beforeDay: string): Promise<DroppedDay | undefined> {
+    const days = (await this.#root.entries()).map(({ name }) => name).filter((name) => DAY.test(name));
+    const [name] = days.filter((day) => day < beforeDay).sort();
+    const folder = name === undefined ? undefined : await this.#root.folder(name);
+    return name === undefined || !folder ? undefined : { name, folder, runs: namesIn(folder) };
+  }
+
+  async #endDropping(): Promise<void> {
+    const day = this.#dropping;
+    this.#dropping = undefined;
+    await day?.runs.return();
+    await day?.folder.close();
+  }
+
+  async close(): Promise<void> {
+    await this.#endDropping();
+    await this.#root.close();
   }
 
   /** Undefined where the run has no folder, or no such file. */
@@ -161,4 +184,30 @@ async function openFile(folder: OpenFolder, name: string, flags: number): Promis
   if ((await file.stat()).isFile() && nlink === 1) return file;
   await file.close();
   throw new Error(`${folder.path}/${name} is not a file of its own. Remove it.`);
+}
+
+/** Read as it goes: there may be very many, and some are removed meanwhile. */
+async function* namesIn(folder: OpenFolder): AsyncGenerator<string, void> {
+  try {
+    for await (const { name } of await opendir(folder.at('.'), { bufferSize: DROPPED_MAX })) yield name;
+  } catch (error) {
+    // Another server that shares the folder has removed all of it.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
+
+async function some(names: AsyncGenerator<string, void>, countMax: number): Promise<string[]> {
+  const taken: string[] = [];
+  while (taken.length < countMax) {
+    const { done, value } = await names.next();
+    if (done) break;
+    taken.push(value);
+  }
+  return taken;
+}
+
+/** Settles when nothing is under way any more: the folder may be closed then. */
+async function removeAll(folder: OpenFolder, names: readonly string[]): Promise<void> {
+  const tried = await Promise.allSettled(names.map((name) => folder.remove(name)));
+  for (const result of tried) if (result.status === 'rejected') throw result.reason;
 }

@@ -24,6 +24,13 @@ export interface LogSegment {
   readonly bytes: number;
 }
 
+/** A part of a segment, from a position of the log on. */
+export interface LogRange {
+  readonly segment: number;
+  readonly from: number;
+  readonly bytesMax: number;
+}
+
 export interface LogStore {
   /** Every server of the installation reaches what is kept here, and not only this one. */
   readonly isShared: boolean;
@@ -43,10 +50,7 @@ export interface LogStore {
   /** In order; none where there is no such log. What was written is read at once. */
   segments(log: LogKey): Promise<LogSegment[]>;
   /** At most so many bytes of a segment, from this position of the log on; none at its end. */
-  read(
-    log: LogKey,
-    range: { readonly segment: number; readonly from: number; readonly bytesMax: number },
-  ): Promise<Uint8Array>;
+  read(log: LogKey, range: LogRange): Promise<Uint8Array>;
   /** Removes some logs of days before this one; true while there are more. */
   dropSome(options: { readonly beforeDay: string }): Promise<boolean>;
   close(): Promise<void>;

@@ -1,5 +1,5 @@
 /** Logs in memory: for tests, and for engines that have no folder. Old ones make room: it never holds more than a bound. */
-import { LogBeginningGone, type LogKey, type LogSegment, type LogStore } from './log-store.ts';
+import { LogBeginningGone, type LogKey, type LogRange, type LogSegment, type LogStore } from './log-store.ts';
 
 type Segments = Map<number, Buffer>;
 
@@ -50,14 +50,7 @@ export class MemoryLogStore implements LogStore {
       .sort((a, b) => a.start - b.start);
   }
 
-  async read(
-    log: LogKey,
-    {
-      segment,
-      from,
-      bytesMax,
-    }: { readonly segment: number; readonly from: number; readonly bytesMax: number },
-  ): Promise<Uint8Array> {
+  async read(log: LogKey, { segment, from, bytesMax }: LogRange): Promise<Uint8Array> {
     const bytes = this.#logs.get(nameOf(log))?.segments.get(segment);
     return bytes?.subarray(from - segment, from - segment + bytesMax) ?? new Uint8Array();
   }

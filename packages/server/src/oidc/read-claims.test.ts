@@ -16,3 +16,8 @@ test.each([
 ])('%j is called %s', (claims, name) => {
   expect(personOf({ iss: 'i', sub: 'x', ...claims }, { groupsClaim: 'groups' }).name).toBe(name);
 });
+
+test('what is shown of somebody is one line, without characters that hide or turn others', () => {
+  const claims = { iss: 'i', sub: 'x', name: 'Ada\u202eLove\u200blace\u0085\u200dB' };
+  expect(personOf(claims, { groupsClaim: 'groups' }).displayName).toBe('Ada Love lace \u200dB');
+});

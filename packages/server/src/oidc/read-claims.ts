@@ -1,5 +1,5 @@
 /** Who somebody is, by the claims of their provider. */
-import type { Grant } from '@carillon/domain';
+import { type Grant, hasControlCharacter } from '@carillon/domain';
 
 export interface OidcPerson {
   readonly identity: { readonly issuer: string; readonly subject: string };
@@ -65,6 +65,7 @@ function oneLine(text: string): string {
   return text
     .toWellFormed()
     .replaceAll(/\p{Cc}/gu, ' ')
+    .replaceAll(/\p{Cf}/gu, (format) => (hasControlCharacter(format) ? ' ' : format))
     .trim()
     .slice(0, 200);
 }

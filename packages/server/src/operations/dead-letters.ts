@@ -2,6 +2,7 @@
 import {
   type Action,
   actorOf,
+  actorText,
   BULK_LETTERS_MAX,
   type Caller,
   type JobId,
@@ -91,7 +92,7 @@ export function deadLetterOperations(ports: OperationPorts, lanes: BulkLanes) {
       await ports.handlers.checkPayload({ handler, payload: request.payload });
     }
     const audit = auditEntry(caller, change, nowMs);
-    const repeat = { ...request, originRunId: deadRunId, requestedBy: actorOf(caller).name };
+    const repeat = { ...request, originRunId: deadRunId, requestedBy: actorText(actorOf(caller)) };
     if (!(await runs.redrive(deadRunId, { runId, nowMs, request: repeat, audit }))) {
       const current = await runs.deadLetter(deadRunId);
       if (current?.redrivenAs) return redriven(current.redrivenAs);

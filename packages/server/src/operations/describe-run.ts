@@ -1,5 +1,6 @@
 /** One run as people read it: its attempts, what it was asked for with, what became of it, what it repeats and what repeats it. */
 import {
+  actorText,
   type Caller,
   type CheckpointFacts,
   type DeadLetter,
@@ -15,6 +16,7 @@ import {
 import type { StoredCheckpoint } from '../storage/run-state-store.ts';
 import { MAY_FOLLOW, type RunView } from '../storage/run-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
+import { entriesAbout } from './support/entries-about.ts';
 
 const REPEATS_MAX = 10;
 /** Entries of the audit log that are looked at. */
@@ -71,9 +73,9 @@ async function cancelledBy(
     [runId, ['runs.cancel']],
     [jobId, ['jobs.cancel', 'jobs.delete']],
   ] as const) {
-    const entries = await audit.ofSubject({ subjectId, limit: ENTRIES_MAX });
+    const { rows: entries } = await entriesAbout({ audit }, { subjectId, limit: ENTRIES_MAX });
     const entry = entries.find(({ action }) => (actions as readonly string[]).includes(action));
-    if (entry) return entry.actor.name;
+    if (entry) return actorText(entry.actor);
   }
   return undefined;
 }

@@ -1,7 +1,8 @@
 import type { BootId, HandlerDescription, NodeId, WorkerId } from '@carillon/domain';
-import { Refusal } from '@carillon/domain';
+import { Refusal, SERVER } from '@carillon/domain';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { OperationsFixture } from './operations.fixture.ts';
+import { operationsAs } from './operations.ts';
 
 let fixture: OperationsFixture;
 const RESIZE: HandlerDescription = {
@@ -124,5 +125,47 @@ describe('handlers are shown', () => {
     await storage.members.forgetWorkers(['w1', 'w2'] as WorkerId[]);
     expect(await operations.getHandler('resize')).toEqual({ ...RESIZE, workers: 0 });
     await expect(operations.getHandler('silent')).rejects.toMatchObject({ code: 'handler_not_found' });
+  });
+
+  test('to callers of the namespaces that they are offered to, and of others as if nobody offered them', async () => {
+    const { operations, storage, clock } = fixture;
+    const bound = {
+      workerId: 'w3' as WorkerId,
+      handlers: ['merger', 'resize'],
+      namespaces: ['beta', 'gamma'],
+    };
+    const [known] = await storage.members.workers();
+    await storage.members.registerWorker({ ...known!, ...bound }, clock.now());
+    const viewerOf = (namespace: string, ownOnly = false) =>
+      operationsAs(
+        {
+          ...SERVER,
+          kind: 'key',
+          id: 'key',
+          name: 'viewer',
+          userId: 'ann',
+          grants: [{ namespace, role: 'viewer', ownOnly }],
+        },
+        fixture.everyones,
+      );
+    const seenBy = async ({ listHandlers }: Pick<typeof operations, 'listHandlers'>) =>
+      (await listHandlers({ limit: 10 })).map(({ name, workers }) => [name, workers]);
+    const everything = [
+      ['merger', 1],
+      ['resize', 3],
+      ['silent', 1],
+    ];
+    expect(await seenBy(operations)).toEqual(everything);
+    expect(await seenBy(viewerOf('beta'))).toEqual(everything);
+    expect(await seenBy(viewerOf('beta', true))).toEqual(everything);
+    expect(await seenBy(viewerOf('*', true))).toEqual(everything);
+    const stranger = viewerOf('alpha');
+    expect(await seenBy(stranger)).toEqual([
+      ['resize', 2],
+      ['silent', 1],
+    ]);
+    await expect(stranger.getHandler('merger')).rejects.toMatchObject({ code: 'handler_not_found' });
+    expect(await stranger.getHandler('resize')).toMatchObject({ workers: 2 });
+    expect(await viewerOf('gamma').getHandler('merger')).toMatchObject({ workers: 1 });
   });
 });

@@ -1,19 +1,20 @@
 /** Handlers: what jobs can name, what each takes, and how many workers offer it. */
 import {
   type Caller,
+  EVERYWHERE,
   type HandlerDescription,
   type HandlerOrigin,
   Refusal,
   requireMay,
+  visibleTo,
 } from '@carillon/domain';
 import type { HandlerStore } from '../storage/handler-store.ts';
-import type { MemberStore } from '../storage/member-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
 export interface ListedHandler extends Omit<HandlerDescription, 'origin'> {
   /** Undefined: a worker offers it and has not said more of it. */
   readonly origin: HandlerOrigin | undefined;
-  /** Living workers that offer it. */
+  /** Living workers that offer it to namespaces that the caller sees. */
   readonly workers: number;
 }
 
@@ -26,32 +27,33 @@ export function handlerOperations({ storage }: OperationPorts) {
       { after, limit }: { after?: string | undefined; limit: number },
     ): Promise<ListedHandler[]> {
       requireMay(caller, 'handlers.read');
-      const [recorded, counts] = await Promise.all([handlers.handlerNames(), offersOf(members)]);
+      const namespaces = namespacesOf(caller);
+      const [recorded, offers] = await Promise.all([
+        handlers.handlerNames({ after, limit }),
+        members.offers({ namespaces, after, limit }),
+      ]);
+      const counts = new Map(offers.map(({ handler, workers }) => [handler, workers]));
       const names = [...new Set([...recorded, ...counts.keys()])].sort();
-      const at = after === undefined ? -1 : names.indexOf(after);
-      if (after !== undefined && at < 0) {
-        const message = 'cursor is no position of this list; take it as it is from the Link header.';
-        throw new Refusal('field_invalid', message, { field: 'cursor' });
-      }
-      return describe(handlers, names.slice(at + 1, at + 1 + limit), counts);
+      return describe(handlers, names.slice(0, limit), counts);
     },
 
     async getHandler(caller: Caller, name: string): Promise<ListedHandler> {
       requireMay(caller, 'handlers.read');
-      const [found] = await describe(handlers, [name], await offersOf(members));
+      const { length: workers } = await members.workersOffering(name, namespacesOf(caller));
+      const [found] = await describe(handlers, [name], new Map([[name, workers]]));
       if (found && (found.origin !== undefined || found.workers > 0)) return found;
       throw new Refusal('handler_not_found', `No worker offers a handler ${name}, or has offered it lately.`);
     },
   };
 }
 
-/** How many living workers offer each handler. */
-async function offersOf(members: Pick<MemberStore, 'workers'>): Promise<ReadonlyMap<string, number>> {
-  const counts = new Map<string, number>();
-  for (const { alive, handlers } of await members.workers()) {
-    if (alive) for (const name of handlers) counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-  return counts;
+/**
+ * Undefined: all. What is offered to other namespaces alone looks as if nobody offered it. What is recorded of handlers comes from workers
+ * of all namespaces, and is for everybody.
+ */
+function namespacesOf(caller: Caller): readonly string[] | undefined {
+  const visible = visibleTo(caller, 'handlers.read')?.map(({ namespace }) => namespace);
+  return visible?.includes(EVERYWHERE) ? undefined : visible;
 }
 
 async function describe(

@@ -20,6 +20,7 @@ import { jobsByKey } from './jobs/apply-job.ts';
 import { jobChanges } from './jobs/change-jobs.ts';
 import { jobCreation } from './jobs/create-jobs.ts';
 import { jobReading } from './jobs/read-jobs.ts';
+import { jobRestoring } from './jobs/restore-job.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { ownSettingsOperations } from './own-settings.ts';
 import { runLogOperations } from './run-logs.ts';
@@ -40,6 +41,7 @@ export function createOperations(ports: OperationPorts) {
     ...jobReading(ports),
     ...jobChanges(ports, lanes),
     ...jobsByKey(ports),
+    ...jobRestoring(ports),
     // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
     ...runOperations(ports),
     ...bulkRunOperations(ports, lanes),
@@ -89,6 +91,9 @@ export function createOperations(ports: OperationPorts) {
   };
 }
 
+/** Of others, such as secrets, the id is a name that somebody chose, and may be the id of something else. */
+const NAMED_KINDS: ReadonlySet<string> = new Set(['job', 'user', 'key']);
+
 /** Entries may hold a whole job before and after. An entry outlives its namespace, so one that is unknown is a mistake only where nothing is found. */
 async function listAudit({ audit, accounts }: OperationPorts, caller: Caller, query: ListAuditQuery) {
   const { rows, next } = await readWithinBytes<AuditRecord, number>({
@@ -106,7 +111,10 @@ async function listAudit({ audit, accounts }: OperationPorts, caller: Caller, qu
   });
   if (rows.length === 0 && next === undefined && query.beforeId === undefined)
     await accounts.namespaces.requireKnown(caller, query.namespace);
-  return { entries: rows, next };
+  const isNamed = ({ subject }: AuditRecord) => NAMED_KINDS.has(subject.kind);
+  const names = await accounts.subjectNames(rows.filter(isNamed).map(({ subject }) => subject.id));
+  const nameOf = (entry: AuditRecord) => (isNamed(entry) ? names.get(entry.subject.id) : undefined);
+  return { entries: rows.map((entry) => ({ ...entry, subjectName: nameOf(entry) })), next };
 }
 
 type WithoutCaller<Operation> = Operation extends (caller: Caller, ...rest: infer Rest) => infer Answer

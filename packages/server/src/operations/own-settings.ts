@@ -1,25 +1,32 @@
 /**
  * Views and preferences: everybody's own, and nobody else's. A caller who is no user (the admin key, a key of the installation or one
- * that is limited to some permissions) has none: reading answers nothing, keeping is refused with the reason.
+ * that has less than the rights of its user) has none: reading answers nothing, keeping is refused with the reason.
  */
-import { type Caller, type Preferences, Refusal, type SavedView, VIEWS_MAX } from '@carillon/domain';
+import {
+  type Caller,
+  type Preferences,
+  personBehind,
+  Refusal,
+  type SavedView,
+  VIEWS_MAX,
+} from '@carillon/domain';
 import type { OperationPorts } from './operation-ports.ts';
 
-/** A key that is limited to some permissions does not stand for the whole person. */
-const personOf = ({ userId, scopes }: Caller) => (scopes === undefined ? userId : undefined);
-
 function requirePerson(caller: Caller): string {
-  return personOf(caller) ?? refuseNobody();
+  return personBehind(caller) ?? refuseNobody();
 }
 
 function refuseNobody(): never {
-  throw new Refusal('settings_of_nobody', 'Views and preferences belong to a user, and the caller is none.');
+  throw new Refusal(
+    'settings_of_nobody',
+    'Views and preferences belong to a user, and the caller is none, or came with a key that has less than their rights.',
+  );
 }
 
 export function ownSettingsOperations({ storage: { ownSettings }, clock }: OperationPorts) {
   return {
     async listViews(caller: Caller): Promise<SavedView[]> {
-      const userId = personOf(caller);
+      const userId = personBehind(caller);
       return userId === undefined ? [] : await ownSettings.views(userId);
     },
 
@@ -42,7 +49,7 @@ export function ownSettingsOperations({ storage: { ownSettings }, clock }: Opera
     },
 
     async getPreferences(caller: Caller): Promise<Preferences> {
-      const userId = personOf(caller);
+      const userId = personBehind(caller);
       return userId === undefined ? {} : await ownSettings.preferences(userId);
     },
 

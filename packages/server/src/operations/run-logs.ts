@@ -13,11 +13,13 @@ import {
 } from '@carillon/domain';
 import { sleep } from '@carillon/foundation';
 import { writeLine } from '../log-store/log-line.ts';
+import { LogSearches, leavingAtEnd } from '../run-logs/log-searches.ts';
 import { type LoggedLine, type LogPart, textPart } from '../run-logs/run-logs.ts';
+import { claimantOf } from '../shared-limit/shared-limit.ts';
 import type { RunLogRecord } from '../storage/run-log-store.ts';
 import type { RunView } from '../storage/run-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
-import { runNotFound, visibleRun } from './support/visibility.ts';
+import { requireDescendant, runNotFound, visibleRun } from './support/visibility.ts';
 
 export interface ReadLogQuery {
   readonly attempt?: number | undefined;
@@ -29,10 +31,13 @@ export interface ReadLogQuery {
   readonly tail?: number | undefined;
 }
 
-/** parts: any part of it can be read. lines: it is searched, and its length is not known before. */
+/**
+ * parts: any part of it can be read. lines: it is searched, and its length is not known before; close has to be called when nobody reads
+ * them any more.
+ */
 export type RunLogText =
   | { readonly parts: readonly LogPart[]; readonly lines?: undefined }
-  | { readonly lines: AsyncIterable<string>; readonly parts?: undefined };
+  | { readonly lines: AsyncIterable<string>; readonly close: () => void; readonly parts?: undefined };
 
 export type FollowedLog =
   /** part: of those of its attempt, which are at several servers, from 0. */
@@ -58,9 +63,16 @@ const HEARTBEAT_MS = 15_000;
 
 export function runLogOperations(ports: OperationPorts) {
   const { logs, clock } = ports;
+  const searches = new LogSearches(clock);
 
   return {
-    async readRunLog(caller: Caller, runId: RunId, query: ReadLogQuery): Promise<RunLogText> {
+    /** signal: of a caller who has gone. */
+    async readRunLog(
+      caller: Caller,
+      runId: RunId,
+      query: ReadLogQuery,
+      signal?: AbortSignal,
+    ): Promise<RunLogText> {
       const { attempts } = await visibleRun(ports, { caller, runId, action: ACTION });
       const views = new Map(attempts.map((view) => [view.epoch, view]));
       const records = selected(await logs.of(runId), views, query);
@@ -70,9 +82,15 @@ export function runLogOperations(ports: OperationPorts) {
         // Refused before the answer begins where it is in a place that cannot be read.
         for (const record of records) await logs.parts(record);
         const matches = lineFilter(query, clock.now());
-        return {
-          lines: tail === undefined ? textLines(records, matches) : lastLines(records, matches, tail),
+        const leave = await searches.enter(claimantOf(caller, ACTION), signal);
+        const closed = new AbortController();
+        const search = { records, matches, signal: closed.signal };
+        const reading = leavingAtEnd(tail === undefined ? textLines(search) : lastLines(search, tail), leave);
+        const close = () => {
+          closed.abort();
+          reading.close();
         };
+        return { lines: reading.items, close };
       }
       const known = Map.groupBy(records, (record) => record.epoch);
       const epochs = [...new Set([...views.keys(), ...known.keys()])].sort((a, b) => a - b);
@@ -106,23 +124,16 @@ export function runLogOperations(ports: OperationPorts) {
     },
   };
 
-  async function* textLines(
-    records: readonly RunLogRecord[],
-    matches: (line: LoggedLine) => boolean,
-  ): AsyncGenerator<string> {
+  async function* textLines({ records, matches, signal }: Search): AsyncGenerator<string> {
     for (const record of records)
-      for await (const line of logs.lines(record)) if (matches(line)) yield writeLine(line);
+      for await (const line of logs.lines(record, 0, signal)) if (matches(line)) yield writeLine(line);
   }
 
-  async function* lastLines(
-    records: readonly RunLogRecord[],
-    matches: (line: LoggedLine) => boolean,
-    count: number,
-  ): AsyncGenerator<string> {
+  async function* lastLines(search: Search, count: number): AsyncGenerator<string> {
     let kept: string[] = [];
     let first = 0;
     let chars = 0;
-    for await (const line of textLines(records, matches)) {
+    for await (const line of textLines(search)) {
       kept.push(line);
       chars += line.length;
       while (kept.length - first > count || chars > TAIL_BYTES_MAX) {
@@ -137,6 +148,12 @@ export function runLogOperations(ports: OperationPorts) {
     }
     yield* kept.slice(first);
   }
+}
+
+interface Search {
+  readonly records: readonly RunLogRecord[];
+  readonly matches: (line: LoggedLine) => boolean;
+  readonly signal: AbortSignal;
 }
 
 function selected(
@@ -198,6 +215,11 @@ async function* follow(
   let views = new Map<number, RunView>();
   /** Parts of which it was said that more cannot be read now. */
   const missing = new Set<string>();
+  const isCheckDue = () => clock.monotonic() - checkedAt >= HEARTBEAT_MS;
+  const isStillAllowed = () => {
+    checkedAt = clock.monotonic();
+    return mayStillRead(recognise, { job, runId });
+  };
   for (let look = 0; !signal.aborted; look += 1) {
     let status: RunStatus | undefined;
     if (look % STATUS_EVERY_LOOKS === 0) {
@@ -217,7 +239,7 @@ async function* follow(
       const isBegun = record.epoch === after?.epoch;
       if (isBegun && part < after.part) continue;
       const from = read.get(name) ?? (isBegun && part === after.part ? after.offset : 0);
-      for await (const line of logs.lines(record, from)) {
+      for await (const line of logs.lines(record, from, signal)) {
         read.set(name, line.offset);
         const isTold = line.isMissing && missing.has(name);
         if (line.isMissing) missing.add(name);
@@ -225,19 +247,19 @@ async function* follow(
         if (isTold || !matches(line)) continue;
         heardAt = clock.monotonic();
         yield { kind: 'line', ...line, part };
+        // Whoever reads slowly is asked again too.
+        if (isCheckDue() && !(await isStillAllowed())) return;
       }
     }
+    if (signal.aborted) return;
     // A failed attempt may be tried again: it is over when it has ended twice in a row, and then all was read.
     if (status !== undefined) finals = isFinal(status) ? finals + 1 : 0;
     if (status !== undefined && finals >= 2) {
       yield { kind: 'end', status };
       return;
     }
+    if (isCheckDue() && !(await isStillAllowed())) return;
     const now = clock.monotonic();
-    if (now - checkedAt >= HEARTBEAT_MS) {
-      checkedAt = now;
-      if (!(await mayStillRead(recognise, job))) return;
-    }
     if (now - heardAt >= HEARTBEAT_MS) {
       heardAt = now;
       yield { kind: 'idle' };
@@ -257,9 +279,12 @@ function* numbered(records: readonly RunLogRecord[]): Generator<{ record: RunLog
 }
 
 /** A storage that is away for a moment says nothing about the caller. */
-async function mayStillRead(recognise: () => Promise<Caller>, job: Job | undefined): Promise<boolean> {
+async function mayStillRead(
+  recognise: () => Promise<Caller>,
+  { job, runId }: { job: Job | undefined; runId: RunId },
+): Promise<boolean> {
   try {
-    requireMay(await recognise(), ACTION, job);
+    requireDescendant(job, { caller: await recognise(), runId, action: ACTION });
     return true;
   } catch (error) {
     return error instanceof Refusal ? error.status >= 429 : true;

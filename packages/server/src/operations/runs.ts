@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import {
   type Action,
   actorOf,
+  actorText,
   type Caller,
   callerKey,
   EVERYWHERE,
@@ -20,7 +21,6 @@ import {
   requireMay,
   requireMayInput,
   runsShownTo,
-  sees,
   visibleTo,
 } from '@carillon/domain';
 import { requestHash } from '@carillon/foundation';
@@ -33,7 +33,14 @@ import { checkpointOf, describeRun, type RunDetails } from './describe-run.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { announceChange } from './support/announce.ts';
 import { type Part, readWithinBytes } from './support/read-within-bytes.ts';
-import { jobGone, jobNotFound, runNotFound, visibleJob, visibleRun } from './support/visibility.ts';
+import {
+  jobGone,
+  jobNotFound,
+  runNotFound,
+  visibleHistory,
+  visibleJob,
+  visibleRun,
+} from './support/visibility.ts';
 
 export type { RunDetails };
 
@@ -102,9 +109,8 @@ export function runOperations(ports: OperationPorts) {
     async listAllRuns(caller: Caller, { since, until, ...query }: ListRunsQuery): Promise<ListedRuns> {
       const action = 'runs.read';
       const { jobId } = query;
-      const job = jobId && (await storage.jobs.get(jobId));
-      if (job && !sees(caller, job)) throw jobNotFound(job.jobId);
-      requireMay(caller, action, job);
+      const job = jobId && (await visibleHistory(ports, { caller, jobId, action }));
+      if (!jobId) requireMay(caller, action);
       await ports.accounts.namespaces.requireKnown(caller, query.namespace);
       const nowMs = clock.now();
       const visible = visibleTo(
@@ -135,22 +141,17 @@ export function runOperations(ports: OperationPorts) {
             cursorOf: ({ cursor }) => cursor,
           })
         : await read(query.limit);
-      // History outlives its job, for callers who see every job; others get the answer of a job that they may not know, on every page.
-      const isEnd = query.before !== undefined && visible === undefined;
-      if (jobId && !job && runs.length === 0 && !isEnd) throw jobNotFound(jobId);
+      // History outlives its job, and ends on a later page.
+      if (jobId && !job && runs.length === 0 && query.before === undefined) throw jobNotFound(jobId);
       const shown = runs.map((one) => ({ ...one, run: runsShownTo(caller, one.job, [one.run])[0]! }));
       return { runs: shown, next };
     },
 
     /** Newest first. History outlives its job: a deleted job may still have runs. */
     async listRuns(caller: Caller, jobId: JobId, page: RunPage): Promise<RunView[]> {
-      const job = await storage.jobs.get(jobId);
-      if (job && !sees(caller, job)) throw jobNotFound(jobId);
-      requireMay(caller, 'runs.read', job);
+      const job = await visibleHistory(ports, { caller, jobId, action: 'runs.read' });
       const runs = await storage.runs.ofJob(jobId, page, clock.now());
-      // The namespace of a deleted job is unknown: only callers who see every job see its runs.
-      if (!job && (runs.length === 0 || visibleTo(caller, 'runs.read') !== undefined))
-        throw jobNotFound(jobId);
+      if (!job && runs.length === 0) throw jobNotFound(jobId);
       return runsShownTo(caller, job, runs);
     },
 
@@ -294,7 +295,7 @@ async function addRun(ports: OperationPorts, request: AddedRun): Promise<Request
       ? (ports.random.id() as RunId)
       : derivedRunId({ purpose: action, subject, caller, key });
   const said = runRequest(job, wanted, asked);
-  const kept = rerunOf ? { ...said, originRunId: rerunOf, requestedBy: actorOf(caller).name } : said;
+  const kept = rerunOf ? { ...said, originRunId: rerunOf, requestedBy: actorText(actorOf(caller)) } : said;
   if (kept?.payload !== undefined) {
     const { namespace, handler } = job;
     // An input decides what becomes of the secrets that the payload of the job names, too.

@@ -1,46 +1,30 @@
 /** Workers: every worker the storage knows, its capacity, and the runs it holds. They are drained, and take runs again. */
-import { type Caller, Refusal, type RunId, requireMay, runsShownTo, type WorkerId } from '@carillon/domain';
+import { type Caller, Refusal, requireMay, runsShownTo, type WorkerId } from '@carillon/domain';
 import { auditEntry } from '../audit/audit-log.ts';
-import type { LostWorker, WorkerState } from '../storage/member-store.ts';
+import type { KnownWorker, WorkerPage } from '../storage/member-store.ts';
 import type { RunPage, RunView } from '../storage/run-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
 
 type Ports = Pick<OperationPorts, 'storage' | 'clock'>;
 
-const NOT_LOST: Partial<LostWorker> = {};
-
-export interface ListedWorker extends Omit<WorkerState, 'incarnation' | 'bootId'> {
+export interface ListedWorker extends KnownWorker {
   /** Runs it holds now. */
   readonly running: number;
   /** A process of its own, at the end of a stream. */
   readonly remote: boolean;
-  /** Since when it is given up for dead; undefined: it is not. */
-  readonly lostAtMs: number | undefined;
-  /** Of a lost one: what it held then, the first by their ids. It was taken back. */
-  readonly held: number;
-  readonly heldRuns: readonly RunId[];
 }
 
-export interface WorkerFilter {
-  readonly labels?: Readonly<Record<string, string>> | undefined;
-  readonly alive?: boolean | undefined;
-}
+export type WorkerFilter = Omit<WorkerPage, 'nowMs' | 'text'>;
 
 export function workerOperations(ports: OperationPorts) {
-  const { runs } = ports.storage;
+  const { clock } = ports;
+  const { runs, members } = ports.storage;
 
   return {
-    /** Those that have all of these labels; also those that were lost within the last hour. */
-    async listWorkers(caller: Caller, { labels = {}, alive }: WorkerFilter = {}): Promise<ListedWorker[]> {
+    /** By id; also those that were lost within the last hour. */
+    async listWorkers(caller: Caller, filter: WorkerFilter): Promise<ListedWorker[]> {
       requireMay(caller, 'workers.read');
-      const wanted = Object.entries(labels);
-      return (await listed(ports)).filter(
-        (worker) =>
-          (alive === undefined || worker.alive === alive) &&
-          wanted.every(
-            ([name, value]) => Object.hasOwn(worker.labels, name) && worker.labels[name] === value,
-          ),
-      );
+      return listed(ports, await members.listWorkers({ ...filter, nowMs: clock.now() }));
     },
 
     async getWorker(caller: Caller, workerId: string): Promise<ListedWorker> {
@@ -58,43 +42,24 @@ export function workerOperations(ports: OperationPorts) {
       requireMay(caller, 'workers.read');
       // Permission to read workers does not include what their jobs did.
       requireMay(caller, 'runs.read');
-      return runsShownTo(caller, undefined, await runs.onWorker(workerId, page, ports.clock.now()));
+      return runsShownTo(caller, undefined, await runs.onWorker(workerId, page, clock.now()));
     },
   };
 }
 
-/** A dead one is among the workers until its runs were taken back, and among the lost ones from the start. */
-async function listed({ storage: { members }, clock }: Ports): Promise<ListedWorker[]> {
-  const [workers, held, lost] = await Promise.all([
-    members.workers(),
-    members.leasedRuns(),
-    members.lostWorkers(clock.now()),
-  ]);
-  const isLost = new Map(lost.map((worker) => [worker.workerId, worker]));
-  const known = workers.map((worker): ListedWorker => {
-    const {
-      lostAtMs,
-      held: had = 0,
-      heldRuns = [],
-    } = (!worker.alive && isLost.get(worker.workerId)) || NOT_LOST;
-    return {
-      ...{ ...worker, running: held.get(worker.workerId) ?? 0, remote: worker.session > 0 },
-      ...{ lostAtMs, held: had, heldRuns },
-    };
-  });
-  const present = new Set(workers.map(({ workerId }) => workerId));
-  const gone = lost
-    .filter(({ workerId }) => !present.has(workerId))
-    .map(
-      (worker): ListedWorker => ({
-        ...{ ...worker, alive: false, draining: false, stuck: 0, running: 0, remote: worker.session > 0 },
-      }),
-    );
-  return [...known, ...gone].sort((a, b) => (a.workerId < b.workerId ? -1 : 1));
+async function listed(
+  { storage: { members } }: Ports,
+  workers: readonly KnownWorker[],
+): Promise<ListedWorker[]> {
+  const held = await members.leasedRuns();
+  return workers.map((worker) => ({
+    ...{ ...worker, running: held.get(worker.workerId) ?? 0, remote: worker.session > 0 },
+  }));
 }
 
 async function find(ports: Ports, workerId: string): Promise<ListedWorker> {
-  const found = (await listed(ports)).find((worker) => worker.workerId === workerId);
+  const known = await ports.storage.members.findWorker(workerId, ports.clock.now());
+  const [found] = known ? await listed(ports, [known]) : [];
   if (!found) throw new Refusal('worker_not_found', `There is no worker ${workerId}.`);
   return found;
 }

@@ -3,8 +3,9 @@
  * What certainly did not happen because of a conflict is tried again here; what may have happened is the caller's to judge.
  */
 import pg from 'pg';
-import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
+import { StorageTimeout, StorageUnavailable, StorageUnfit } from '../storage/storage.ts';
 import { LOCK_HOLDERS } from './lock-holders.sql.ts';
+import type { OutageWatch } from './outage-watch.ts';
 
 export interface DatabaseOptions {
   readonly url: string;
@@ -15,6 +16,8 @@ export interface DatabaseOptions {
   readonly lockTimeoutMs?: number;
   /** Longest to wait for a connection. */
   readonly connectTimeoutMs: number;
+  /** Hears of every answer and of every failure that is not the statement's own. */
+  readonly watch?: OutageWatch | undefined;
 }
 
 /** A statement with a name is prepared once per connection; one whose name is empty, each time. Rows come as arrays, in the order of the select list. */
@@ -51,8 +54,10 @@ const NUMERIC_TYPES: pg.CustomTypesConfig = {
 
 export class Database implements Session {
   readonly #pool: pg.Pool;
+  readonly #watch: OutageWatch | undefined;
 
   constructor(options: DatabaseOptions) {
+    this.#watch = options.watch;
     this.#pool = new pg.Pool({
       connectionString: options.url,
       max: options.connectionsMax,
@@ -75,7 +80,7 @@ export class Database implements Session {
   }
 
   query<R extends readonly unknown[]>(statement: Statement, values: readonly unknown[]): Promise<R[]> {
-    return retryConflicts(() => run<R>(this.#pool, statement, values));
+    return retryConflicts(() => this.#run<R>(this.#pool, statement, values));
   }
 
   /** One transaction; rolled back when work throws. Conflicts run it again from the start. */
@@ -96,7 +101,7 @@ export class Database implements Session {
     const client = await this.#connect();
     let broken: Error | undefined;
     try {
-      return await work({ query: (statement, values) => run(client, statement, values) });
+      return await work({ query: (statement, values) => this.#run(client, statement, values) });
     } finally {
       await client.query('RESET ALL; SELECT pg_advisory_unlock_all()').catch((failure: unknown) => {
         broken = failure as Error;
@@ -119,8 +124,27 @@ export class Database implements Session {
     try {
       return await this.#pool.connect();
     } catch (error) {
-      throw translate(error);
+      throw this.#heard(translate(error));
     }
+  }
+
+  async #run<R extends readonly unknown[]>(
+    on: pg.Pool | pg.PoolClient,
+    statement: Statement,
+    values: readonly unknown[],
+  ): Promise<R[]> {
+    try {
+      const rows = await run<R>(on, statement, values);
+      this.#watch?.answered();
+      return rows;
+    } catch (error) {
+      throw this.#heard(error);
+    }
+  }
+
+  #heard(error: unknown): unknown {
+    if (error instanceof StorageUnavailable) this.#watch?.failed(error);
+    return error;
   }
 
   async #transact<T>(work: (session: Session) => Promise<T>): Promise<T> {
@@ -128,7 +152,7 @@ export class Database implements Session {
     let broken: Error | undefined;
     try {
       await client.query('BEGIN');
-      const result = await work({ query: (statement, values) => run(client, statement, values) });
+      const result = await work({ query: (statement, values) => this.#run(client, statement, values) });
       await client.query('COMMIT');
       return result;
     } catch (error) {
@@ -197,6 +221,21 @@ const UNAVAILABLE = /^(08|53|57|58|25006|25P03)/;
  * (the time limit, nearly always, or a person) is said only in words, in the server's language, and is the same to callers.
  */
 const TIMED_OUT = /^(57014|55P03)$/;
+
+/** Classes that tell of the values of a statement: cardinality, data, constraints, limits. */
+const OF_VALUES = /^(21|22|23|54)/;
+
+/** For callers who would otherwise blame their values: what the database refuses for other reasons becomes StorageUnfit. */
+export async function blameValuesOnly<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const isUnfit = error instanceof pg.DatabaseError && !OF_VALUES.test(error.code ?? '');
+    throw isUnfit
+      ? new StorageUnfit(`the database refuses a statement: ${error.message}`, { cause: error })
+      : error;
+  }
+}
 
 function translate(error: unknown): unknown {
   if (

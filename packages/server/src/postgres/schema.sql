@@ -350,9 +350,18 @@ CREATE TABLE lost_workers (
   lost_at      bigint NOT NULL,
   held         integer NOT NULL,
   held_runs    uuid[] NOT NULL,
+  namespaces   text[],
   CONSTRAINT lost_workers_pkey PRIMARY KEY (worker_id)
 );
 CREATE INDEX lost_workers_lost_at ON lost_workers USING btree (lost_at);
+
+CREATE TABLE namespace_offers (
+  namespace  text NOT NULL,
+  handler    text NOT NULL,
+  offered_at bigint NOT NULL,
+  CONSTRAINT namespace_offers_pkey PRIMARY KEY (namespace, handler)
+);
+CREATE INDEX namespace_offers_handler ON namespace_offers USING btree (handler);
 
 CREATE TABLE namespaces (
   name         text NOT NULL,
@@ -593,6 +602,7 @@ CREATE TABLE workers (
   labels       jsonb NOT NULL DEFAULT '{}'::jsonb,
   draining     boolean NOT NULL DEFAULT false,
   stuck        integer NOT NULL DEFAULT 0,
+  namespaces   text[],
   CONSTRAINT workers_pkey PRIMARY KEY (worker_id)
 ) WITH (fillfactor=50);
 CREATE UNIQUE INDEX workers_dead ON workers USING btree (worker_id, dead);

@@ -23,7 +23,9 @@ export async function supervisePostgres(options: { dataDir: string; log: Log }):
   };
   let stopping = false;
   let restart: Promise<void> = Promise.resolve();
-  let current = await startEmbeddedPostgres({ dataDir, log: toLog });
+  // Without the password, any account of the machine could take all connections of a port.
+  const settings = { dataDir, log: toLog, socketOnly: true };
+  let current = await startEmbeddedPostgres(settings);
   const { url, version } = current;
   const port = Number(new URL(url).port);
 
@@ -37,7 +39,7 @@ export async function supervisePostgres(options: { dataDir: string; log: Log }):
   const revive = async () => {
     while (!stopping) {
       try {
-        current = await startEmbeddedPostgres({ dataDir, log: toLog, port });
+        current = await startEmbeddedPostgres({ ...settings, port });
         watch(current);
         return;
       } catch (error) {

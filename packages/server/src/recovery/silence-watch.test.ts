@@ -20,8 +20,6 @@ const worker = (lastSeenMs: number, over: Partial<WorkerState> = {}): WorkerStat
   incarnation: 1,
   bootId: 'boot' as BootId,
   slots: 1,
-  handlers: [],
-  labels: {},
   draining: false,
   stuck: 0,
   lastSeenMs,

@@ -9,7 +9,7 @@ import { Carillon, type LogMessage } from '../../../../packages/client/src/index
 import { eventually } from '../../../../tests/support/eventually.ts';
 import {
   createTestDatabase,
-  describeEachPostgres,
+  describeOldestPostgres,
   type TestDatabase,
 } from '../../../../tests/support/postgres.ts';
 import { S3_BUCKET, S3_KEY, S3Server } from '../../../../tests/support/s3-server.ts';
@@ -21,7 +21,7 @@ const S3_ENV: Record<string, string> = {
   ...{ AWS_ACCESS_KEY_ID: S3_KEY.accessKeyId, AWS_SECRET_ACCESS_KEY: S3_KEY.secretAccessKey },
 };
 
-describeEachPostgres('the logs of runs', (postgres) => {
+describeOldestPostgres('the logs of runs', (postgres) => {
   let database: TestDatabase;
   let folder: string;
   const running: StartedServer[] = [];

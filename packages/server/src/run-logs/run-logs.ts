@@ -1,4 +1,5 @@
 /** What runs have written, read from wherever it is kept: as lines, or as text of which any part can be read. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type NodeId, Refusal, type RunId, type StoredResult } from '@carillon/domain';
 import { type LogLine, parseLine, writeLine } from '../log-store/log-line.ts';
 import { type LogKey, type LogSegment, type LogStore, LogStoreUnavailable } from '../log-store/log-store.ts';
@@ -69,12 +70,12 @@ export class RunLogs {
 
   /**
    * Lines that are complete, from a position on. What was dropped or could not be kept is a line of its own, and so is what a server
-   * that does not answer has: then it is the last.
+   * that does not answer has: then it is the last. They end early when the signal aborts, also where nobody is asked for the next.
    */
-  async *lines(record: RunLogRecord, from = 0): AsyncGenerator<LoggedLine> {
+  async *lines(record: RunLogRecord, from = 0, signal?: AbortSignal): AsyncGenerator<LoggedLine> {
     let end = from;
     try {
-      for await (const line of this.#linesOf(record, from)) {
+      for await (const line of this.#linesOf(record, from, signal)) {
         end = line.offset;
         yield line;
       }
@@ -84,18 +85,24 @@ export class RunLogs {
     }
   }
 
-  async *#linesOf(record: RunLogRecord, from: number): AsyncGenerator<LoggedLine> {
+  async *#linesOf(
+    record: RunLogRecord,
+    from: number,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<LoggedLine> {
     const source = await this.#requireSource(record);
     let end = from;
     for (const segment of await source.segments(record)) {
       if (segment.start + segment.bytes <= from) continue;
       const missing = segment.start - end;
-      for await (const line of linesOf(source, record, { segment, from: Math.max(from, segment.start) })) {
+      const range = { segment, from: Math.max(from, segment.start), signal };
+      for await (const line of linesOf(source, record, range)) {
         if (missing > 0 && end < segment.start)
           yield gapLine(record, { ...line, offset: segment.start }, missing);
         end = line.offset;
         yield line;
       }
+      if (signal?.aborted) return;
     }
     const lost = lostBytes(record, end);
     if (lost > 0) yield lossLine(record, lost);
@@ -211,7 +218,7 @@ function missingLine(
 async function* linesOf(
   source: LogSource,
   log: LogKey,
-  { segment, from }: { segment: LogSegment; from: number },
+  { segment, from, signal }: { segment: LogSegment; from: number; signal: AbortSignal | undefined },
 ): AsyncGenerator<LoggedLine> {
   let rest: Uint8Array = new Uint8Array();
   let at = from;
@@ -219,6 +226,8 @@ async function* linesOf(
   while (at + rest.length < end) {
     const position = at + rest.length;
     const bytesMax = Math.min(READ_BYTES, end - position);
+    if (bytesMax === READ_BYTES) await blockTurn();
+    if (signal?.aborted) return;
     const read = await source.read(log, { segment: segment.start, from: position, bytesMax });
     if (read.length === 0) return;
     const bytes = rest.length === 0 ? read : Buffer.concat([rest, read]);
@@ -232,6 +241,14 @@ async function* linesOf(
     }
     rest = bytes.subarray(start);
   }
+}
+
+let lastBlock: Promise<void> = Promise.resolve();
+
+/** One full block of all logs is begun in a turn of the event loop: however many are read, others wait for one block and no more. */
+function blockTurn(): Promise<void> {
+  lastBlock = lastBlock.then(() => nextTurn());
+  return lastBlock;
 }
 
 export function textPart(text: string): LogPart {

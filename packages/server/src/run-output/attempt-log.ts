@@ -4,6 +4,7 @@
  * and a line of the log says so.
  */
 import { isUtf8 } from 'node:buffer';
+import { GrowingBytes } from '@carillon/foundation';
 import type { OutputChunk, OutputStream } from '@carillon/worker';
 import { lineHead } from '../log-store/log-line.ts';
 
@@ -58,8 +59,7 @@ interface Block {
 
 /** The beginning of a line whose end has not come yet. */
 interface UnfinishedLine {
-  readonly parts: Uint8Array[];
-  bytes: number;
+  readonly bytes: GrowingBytes;
   readonly atMs: number;
 }
 
@@ -90,6 +90,16 @@ export class AttemptLog {
   /** What this log holds in memory. */
   get unwrittenBytes(): number {
     return this.#blockBytes + this.#unfinishedBytes;
+  }
+
+  /** For tests: the pieces of memory that it keeps, and how much they take with what is unused of them. */
+  held(): { readonly buffers: number; readonly bytes: number } {
+    const unfinished = Array.from(this.#unfinished.values(), ({ bytes }) => bytes.view());
+    const buffers = [...this.#blocks.map(({ bytes }) => bytes), ...unfinished];
+    return {
+      buffers: buffers.length,
+      bytes: buffers.reduce((sum, { buffer }) => sum + buffer.byteLength, 0),
+    };
   }
 
   get hasLines(): boolean {
@@ -156,13 +166,13 @@ export class AttemptLog {
     const [first] = this.#blocks;
     if (first === undefined) return undefined;
     const same = this.#blocks.filter(({ segment }) => segment === first.segment);
-    const bytes =
-      same.length === 1
-        ? first.bytes.subarray(0, first.used)
-        : Buffer.concat(same.map((block) => block.bytes.subarray(0, block.used)));
-    // Lines that come meanwhile go into a block of their own.
-    for (const block of same) if (block.used < block.bytes.length) this.#seal(block);
-    return { segment: first.segment, offset: first.offset, bytes };
+    if (same.length === 1 && first.used === first.bytes.length) return first;
+    // One block without room: lines that come meanwhile go into the next, and however often the store fails, no memory is left unused.
+    const used = same.reduce((sum, block) => sum + block.used, 0);
+    const joined = { ...first, bytes: Buffer.allocUnsafeSlow(used), used };
+    for (const block of same) block.bytes.copy(joined.bytes, block.offset - first.offset, 0, block.used);
+    this.#blocks.splice(0, same.length, joined);
+    return joined;
   }
 
   /** The store has the batch. Nothing is left of it where the log was given up meanwhile. */
@@ -186,11 +196,6 @@ export class AttemptLog {
     this.#unfinishedBytes = 0;
   }
 
-  #seal(block: Block): void {
-    const at = this.#blocks.indexOf(block);
-    this.#blocks[at] = { ...block, bytes: block.bytes.subarray(0, block.used) };
-  }
-
   #addPart(
     stream: OutputStream,
     atMs: number,
@@ -210,16 +215,14 @@ export class AttemptLog {
     }
     let rest = part;
     for (;;) {
-      const unfinished = this.#unfinished.get(stream) ?? { parts: [], bytes: 0, atMs };
+      const unfinished = this.#unfinished.get(stream) ?? { bytes: new GrowingBytes(), atMs };
       this.#unfinished.set(stream, unfinished);
-      if (unfinished.bytes === LINE_BYTES_MAX && rest.length > 0) {
+      if (unfinished.bytes.length === LINE_BYTES_MAX && rest.length > 0) {
         this.#splitUnfinished(stream);
         continue;
       }
-      const taken = rest.subarray(0, LINE_BYTES_MAX - unfinished.bytes);
-      // A copy: whoever wrote the bytes may use their memory again.
-      unfinished.parts.push(Buffer.from(taken));
-      unfinished.bytes += taken.length;
+      const taken = rest.subarray(0, LINE_BYTES_MAX - unfinished.bytes.length);
+      unfinished.bytes.add(taken);
       this.#unfinishedBytes += taken.length;
       rest = rest.subarray(taken.length);
       if (rest.length === 0) break;
@@ -229,14 +232,16 @@ export class AttemptLog {
 
   /** A line that is too long goes on in the next, which begins with a whole character. */
   #splitUnfinished(stream: OutputStream): void {
-    const { parts, atMs } = this.#unfinished.get(stream)!;
-    const line = Buffer.concat(parts);
+    const { bytes, atMs } = this.#unfinished.get(stream)!;
+    const line = bytes.view();
     const cut = endOfCharacters(line);
     this.#removeUnfinished(stream);
     this.#addLine(stream, atMs, line.subarray(0, cut));
     const rest = line.subarray(cut);
     if (rest.length === 0) return;
-    this.#unfinished.set(stream, { parts: [rest], bytes: rest.length, atMs });
+    const begun = new GrowingBytes();
+    begun.add(rest);
+    this.#unfinished.set(stream, { bytes: begun, atMs });
     this.#unfinishedBytes += rest.length;
   }
 
@@ -244,11 +249,11 @@ export class AttemptLog {
     const unfinished = this.#unfinished.get(stream);
     if (unfinished === undefined) return;
     this.#removeUnfinished(stream);
-    this.#addLine(stream, unfinished.atMs, Buffer.concat(unfinished.parts));
+    this.#addLine(stream, unfinished.atMs, unfinished.bytes.view());
   }
 
   #removeUnfinished(stream: OutputStream): void {
-    this.#unfinishedBytes -= this.#unfinished.get(stream)?.bytes ?? 0;
+    this.#unfinishedBytes -= this.#unfinished.get(stream)?.bytes.length ?? 0;
     this.#unfinished.delete(stream);
   }
 

@@ -6,7 +6,7 @@
  * A log that an earlier process of this server began, or that was closed too early, is gone on with after what the store has of it.
  */
 import type { NodeId, RunId } from '@carillon/domain';
-import { type Clock, type Log, type Service, sleep } from '@carillon/foundation';
+import { type Clock, LastingCondition, type Log, type Service, sleep } from '@carillon/foundation';
 import type { HeldRun, OutputChunk, RunChannel } from '@carillon/worker';
 import { dayOf, LogBeginningGone, type LogKey, type LogStore } from '../log-store/log-store.ts';
 import type { RunLogRecord, RunLogStore } from '../storage/run-log-store.ts';
@@ -69,13 +69,15 @@ export class RunOutput implements Service, Pick<RunChannel, 'output' | 'close'> 
   readonly #open = new Map<string, OpenLog>();
   #unwrittenBytes = 0;
   #peakBytes = 0;
-  #failing = false;
+  readonly #failing: LastingCondition;
+  #isFailing = false;
   #cancelTimer: (() => void) | undefined;
 
   constructor(options: RunOutputOptions) {
     this.#options = options;
     this.#pace = options.store.pace ?? PACE;
     this.#recorder = new LogRecorder(options);
+    this.#failing = new LastingCondition(options);
   }
 
   /** For tests: what waits to be written now, the most that ever did, and the logs that are open. */
@@ -252,7 +254,7 @@ export class RunOutput implements Service, Pick<RunChannel, 'output' | 'close'> 
       const written = batch;
       this.#counted(log, () => log.text.wrote(written));
       log.fault = undefined;
-      this.#failing = false;
+      this.#tellWorking();
       if (log.text.unwrittenBytes < WAIT_BYTES) {
         log.hasWaited = false;
         this.#giveRoom(log);
@@ -330,11 +332,17 @@ export class RunOutput implements Service, Pick<RunChannel, 'output' | 'close'> 
     };
   }
 
-  /** Once, until it works again. */
   #tellFailing(error: unknown): void {
-    if (!this.#failing)
+    this.#isFailing = true;
+    if (this.#failing.notice())
       this.#options.log.warn({ err: error }, 'the output of runs cannot be kept; they go on without');
-    this.#failing = true;
+  }
+
+  #tellWorking(): void {
+    if (!this.#isFailing) return;
+    this.#isFailing = false;
+    const lastedMs = this.#failing.end();
+    if (lastedMs !== undefined) this.#options.log.info({ lastedMs }, 'the output of runs is kept again');
   }
 }
 

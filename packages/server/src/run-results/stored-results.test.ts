@@ -6,7 +6,9 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
 import type { LogStore } from '../log-store/log-store.ts';
 import { MemoryLogStore } from '../log-store/memory-log-store.ts';
+import { RunLogs } from '../run-logs/run-logs.ts';
 import { newId } from '../storage/conformance/sample-job.ts';
+import { MemoryRunLogStore } from '../storage/memory/memory-run-log-store.ts';
 import { SHAPES, type Shape, WorkerHomeFixture } from '../worker-home/worker-home.fixture.ts';
 import { resultKey, StoredResults } from './stored-results.ts';
 
@@ -79,6 +81,28 @@ describe.each(SHAPES)('a worker %s', (shape) => {
   });
 });
 
+test('a mark counts where its result was taken: of this attempt, by this server, or by one before', async () => {
+  const results = new StoredResults({ store: new MemoryLogStore(), nodeId: NODE, bytesMax: 1_000 });
+  const run = {
+    leaseId: newId<LeaseId>(),
+    position: 0,
+    epoch: 1,
+    runId: newId<RunId>(),
+    jobId: newId<JobId>(),
+  };
+  const held: HeldRun = { ...run, claimedAtMs: 0 };
+  const stored = { bytes: 500, day: '1970-01-01', server: NODE };
+  expect(results.isTaken(held, stored)).toBe(false);
+  expect(readStoredResult(await results.save(held, new Uint8Array(500)))).toEqual(stored);
+  expect(results.isTaken(held, stored)).toBe(true);
+  expect(results.isTaken({ ...held, epoch: 2 }, stored)).toBe(false);
+  for (const other of [{ bytes: 501 }, { day: '1970-01-02' }, { server: newId() }, { server: undefined }])
+    expect(results.isTaken(held, { ...stored, ...other })).toBe(false);
+  const earlier = { ...held, runId: newId<RunId>(), isFromEarlier: true };
+  expect(results.isTaken(earlier, { ...stored, server: newId() })).toBe(true);
+  expect(results.isTaken(earlier, { ...stored, day: '1970-01-02' })).toBe(false);
+});
+
 describe('what attempts of a run leave', () => {
   const store = new MemoryLogStore();
   const results = new StoredResults({ store, nodeId: NODE, bytesMax: 1_000 });
@@ -112,5 +136,62 @@ describe('what attempts of a run leave', () => {
     await expect(save(attempt(runId, 25), 1)).rejects.toThrow('may leave 4000 bytes of results');
     expect(await lengthOf(attempt(runId, 25))).toEqual([]);
     await save(attempt(newId<RunId>(), 1));
+  });
+});
+
+describe('of several servers that share a store', () => {
+  const [one, other] = [newId<NodeId>(), newId<NodeId>()];
+  const run: HeldRun = {
+    ...{ leaseId: newId<LeaseId>(), position: 0, epoch: 1, runId: newId<RunId>(), jobId: newId<JobId>() },
+    claimedAtMs: 0,
+  };
+  const half = Buffer.alloc(1_000, 'x');
+  const bytesTotal = 2 * half.length;
+  const make = (store: LogStore, nodeId: NodeId) => new StoredResults({ store, nodeId, bytesMax: BYTES_MAX });
+  const shared = () => Object.assign(new MemoryLogStore(), { isShared: true });
+  const read = (store: LogStore, stored: string | undefined) =>
+    new RunLogs({ records: new MemoryRunLogStore(), store, nodeId: other }).result(
+      run,
+      readStoredResult(stored)!,
+    );
+
+  test('one that stood still takes nothing from a result that another has kept', async () => {
+    const store = shared();
+    // The first part reached one, which stood still. The worker went to the other, and began again.
+    await make(store, other).savePart(run, { offset: 0, bytes: half, bytesTotal });
+    const stored = await make(store, other).savePart(run, { offset: 1_000, bytes: half, bytesTotal });
+    const late = make(store, one);
+    await late.savePart(run, { offset: 0, bytes: half, bytesTotal });
+    expect((await read(store, stored)).bytes).toBe(bytesTotal);
+    await late.settled(run, { kind: 'RETURNED', error: 'the worker stops' });
+    expect((await read(store, stored)).bytes).toBe(bytesTotal);
+  });
+
+  test('a part that the store takes late is not taken after the parts that came later', async () => {
+    const store = shared();
+    const results = make(store, one);
+    const gate = Promise.withResolvers<void>();
+    const write = store.write.bind(store);
+    let writes = 0;
+    store.write = async (...given) => {
+      writes += 1;
+      if (writes === 1) await gate.promise;
+      return write(...given);
+    };
+    // The worker has lost its connection before the first part was answered, and connected again.
+    const parts = [0, 0, 1_000].map((offset) => results.savePart(run, { offset, bytes: half, bytesTotal }));
+    gate.resolve();
+    const [, , stored] = await Promise.all(parts);
+    expect((await read(store, stored)).bytes).toBe(bytesTotal);
+  });
+
+  test('a result from before its writer was named is read', async () => {
+    const store = shared();
+    await store.write(
+      { day: '1970-01-01', runId: run.runId, epoch: 1, part: 'result' },
+      { segment: 0, offset: 0 },
+      half,
+    );
+    expect((await read(store, '{"$stored":{"bytes":1000,"day":"1970-01-01"}}')).bytes).toBe(1_000);
   });
 });

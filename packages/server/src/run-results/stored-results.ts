@@ -1,8 +1,10 @@
 /**
  * Results that are too large for the database, in the store of logs, beside the log of their attempt: written in parts, so that a server holds
- * little of them, and removed with the logs of their day.
+ * little of them, and removed with the logs of their day. In a store that servers share each writes a result of its own, so that one that
+ * stood still while the worker went to another takes nothing from what that has kept.
  */
 import {
+  type NodeId,
   type RunId,
   type RunOutcome,
   readStoredResult,
@@ -21,7 +23,7 @@ export interface ResultPart {
 
 export interface StoredResultsOptions {
   readonly store: LogStore;
-  readonly nodeId: string;
+  readonly nodeId: NodeId;
   /** Of one result. */
   readonly bytesMax: number;
 }
@@ -35,13 +37,16 @@ const COUNTED_RUNS_MAX = 10_000;
 interface Written {
   readonly key: LogKey;
   bytes: number;
-  readonly writing: Set<Promise<void>>;
+  /** Resolves when the store is through with the last part. */
+  writing: Promise<void>;
 }
 
 /** Also in parts, which workers on other machines send. */
 export interface PartedResults extends LargeResults {
   /** From the beginning on. Answers what stands for the result after the last part. */
   savePart(run: HeldRun, part: ResultPart): Promise<string | undefined>;
+  /** Whether this is what stands for a result of the attempt. One that an earlier server took is known by its day alone. */
+  isTaken(run: HeldRun, stored: StoredResult): boolean;
   /** The attempt has ended with this outcome: what it left and does not name is dropped. */
   settled(run: AttemptRef, outcome: RunOutcome): Promise<void>;
 }
@@ -85,39 +90,53 @@ export class StoredResults implements PartedResults {
     if (bytes.length === 0 || end > bytesTotal) throw new Error('its parts are not as long as it is');
     // The day of all its parts, whenever they come.
     const day = dayOf(run.claimedAtMs);
-    await this.#write(run, { day, offset, bytes });
-    if (end < bytesTotal) return undefined;
-    return writeStoredResult({ bytes: bytesTotal, day, server: store.isShared ? undefined : nodeId });
+    const where = { day, ...(store.isShared ? { writer: nodeId } : { server: nodeId }) };
+    await this.#write(run, resultKey(run, where), { offset, bytes });
+    return end < bytesTotal ? undefined : writeStoredResult({ bytes: bytesTotal, ...where });
+  }
+
+  isTaken(
+    { runId, epoch, claimedAtMs, isFromEarlier = false }: HeldRun,
+    { bytes, day, server, writer }: StoredResult,
+  ): boolean {
+    const { store, nodeId } = this.#options;
+    if (day !== dayOf(claimedAtMs)) return false;
+    if (isFromEarlier) return true;
+    const written = this.#written.get(runId)?.get(epoch);
+    if (written?.bytes !== bytes || writer !== written.key.writer) return false;
+    return server === (store.isShared ? undefined : nodeId);
   }
 
   async settled({ runId, epoch }: AttemptRef, outcome: RunOutcome): Promise<void> {
     const attempts = this.#written.get(runId);
     const written = attempts?.get(epoch);
     if (!attempts || !written) return;
-    if ('result' in outcome && readStoredResult(outcome.result) !== undefined) return;
+    const named = 'result' in outcome ? readStoredResult(outcome.result) : undefined;
+    if (named && named.writer === written.key.writer) return;
     attempts.delete(epoch);
     if (attempts.size === 0) this.#written.delete(runId);
-    await Promise.allSettled(written.writing);
+    await written.writing;
     await this.#options.store.dropSegment(written.key, 0);
   }
 
   async #write(
     run: HeldRun,
-    { day, offset, bytes }: { day: string; offset: number; bytes: Uint8Array },
+    key: LogKey,
+    { offset, bytes }: Pick<ResultPart, 'offset' | 'bytes'>,
   ): Promise<void> {
     const { store, bytesMax } = this.#options;
     const attempts = this.#attemptsOf(run.runId);
     const end = offset + bytes.length;
-    const key = resultKey(run, { day });
-    const written = attempts.get(run.epoch) ?? { key, bytes: 0, writing: new Set() };
+    const written: Written = attempts.get(run.epoch) ?? { key, bytes: 0, writing: Promise.resolve() };
     const others = [...attempts.values()].reduce((sum, each) => sum + (each === written ? 0 : each.bytes), 0);
     if (others + Math.max(written.bytes, end) > LEFT_PER_RUN_MAX * bytesMax)
       throw new Error(`the attempts of one run may leave ${LEFT_PER_RUN_MAX * bytesMax} bytes of results`);
     attempts.set(run.epoch, written);
     written.bytes = Math.max(written.bytes, end);
-    const writing = store.write(key, { segment: 0, offset }, bytes);
-    written.writing.add(writing);
-    await writing.finally(() => written.writing.delete(writing));
+    // In the order in which they came: a worker that connects again sends all parts anew, while the first may still be under way.
+    const writing = written.writing.then(() => store.write(key, { segment: 0, offset }, bytes));
+    written.writing = writing.catch(() => undefined);
+    await writing;
   }
 
   /** The run that wrote last stands last. */
@@ -135,7 +154,7 @@ export class StoredResults implements PartedResults {
 
 export function resultKey(
   { runId, epoch }: Pick<LogKey, 'runId' | 'epoch'>,
-  { day }: Pick<StoredResult, 'day'>,
+  { day, writer }: Pick<StoredResult, 'day' | 'writer'>,
 ): LogKey {
-  return { day, runId, epoch, part: 'result' };
+  return { day, runId, epoch, writer: writer as NodeId | undefined, part: 'result' };
 }

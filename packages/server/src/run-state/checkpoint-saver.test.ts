@@ -12,12 +12,14 @@ const PATIENCE_MS = 15_000;
 let stage: RoleStage;
 let batches: (readonly SavedCheckpoint[])[];
 let isDown: boolean;
+/** A value that fails the statement it is in. */
+let poison: string | undefined;
 let gate: Promise<void>;
 let saver: CheckpointSaver;
 
 beforeEach(async () => {
   stage = await RoleStage.set();
-  [batches, isDown, gate] = [[], false, Promise.resolve()];
+  [batches, isDown, gate, poison] = [[], false, Promise.resolve(), undefined];
   const { runState } = stage.storage;
   const store: RunStateStore = {
     checkpoint: (runId) => runState.checkpoint(runId),
@@ -26,6 +28,7 @@ beforeEach(async () => {
       batches.push(saved);
       await gate;
       if (isDown) throw new StorageUnavailable('away');
+      if (saved.some(({ data }) => data === poison)) throw new Error('out of range');
       return runState.saveCheckpoints(saved, nowMs);
     },
   };
@@ -89,6 +92,19 @@ describe('checkpoints', () => {
     expect(refusal).toMatchObject({ status: 'rejected', reason: { retryable: true } });
     expect(kept.status).toBe('fulfilled');
     expect([await saved(run!), await saved(other!)]).toEqual([undefined, '2']);
+  });
+
+  test('that the storage refuses are refused at once, and the others of their statement are saved', async () => {
+    const runs = await held(5);
+    poison = '3';
+    const answers = await Promise.allSettled(runs.map((run, i) => saver.save(run, String(i))));
+    expect(answers.map(({ status }) => status)).toEqual([
+      ...['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'fulfilled'],
+    ]);
+    expect(answers[3]).toMatchObject({
+      reason: { retryable: true, message: 'The checkpoint could not be saved: the database refuses it.' },
+    });
+    expect(await Promise.all(runs.map(saved))).toEqual(['0', '1', '2', undefined, '4']);
   });
 
   test('that are too large or no JSON are refused for good, before anything is sent', async () => {

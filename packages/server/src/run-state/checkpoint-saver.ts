@@ -5,7 +5,9 @@
 import { RUN_ERRORS } from '@carillon/domain';
 import { BatchBuffer, type Clock, type Log, type Random, sleep } from '@carillon/foundation';
 import { HandlerError, type HeldRun, requireCheckpoint } from '@carillon/worker';
+import { applyInBatches } from '../storage/apply-in-batches.ts';
 import type { RunStateStore, SavedCheckpoint } from '../storage/run-state-store.ts';
+import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 
 export interface CheckpointSaverOptions {
   readonly store: RunStateStore;
@@ -24,7 +26,7 @@ const CAPACITY = 10_000;
 const RETRY_MS_MIN = 100;
 const RETRY_MS_MAX = 2_000;
 
-type Answer = 'saved' | 'not_held' | 'not_stored';
+type Answer = 'saved' | 'not_held' | 'not_stored' | 'refused';
 
 export class CheckpointSaver {
   readonly #options: CheckpointSaverOptions;
@@ -61,6 +63,8 @@ export class CheckpointSaver {
       if (verdict === 'not_held') throw new HandlerError(RUN_ERRORS.takenBack());
       if (verdict === 'not_stored')
         throw new HandlerError('The checkpoint could not be saved: the database did not answer in time.');
+      if (verdict === 'refused')
+        throw new HandlerError('The checkpoint could not be saved: the database refuses it.');
     } finally {
       if (this.#last.get(key) === answer) this.#last.delete(key);
     }
@@ -77,20 +81,50 @@ export class CheckpointSaver {
   }
 
   async #write(batch: readonly SavedCheckpoint[]): Promise<Answer[]> {
-    const { store, clock, random, log, patienceMs } = this.#options;
+    const { clock, random, log, patienceMs } = this.#options;
     const until = clock.monotonic() + patienceMs;
+    const answers = new Map<SavedCheckpoint, Answer>();
     for (let pauseMs = RETRY_MS_MIN; ; pauseMs = Math.min(pauseMs * 2, RETRY_MS_MAX)) {
-      try {
-        const held = await store.saveCheckpoints(batch, clock.now());
-        return held.map((isHeld) => (isHeld ? 'saved' : 'not_held'));
-      } catch (error) {
-        if (clock.monotonic() + pauseMs >= until) {
-          log.warn({ err: error, checkpoints: batch.length }, 'could not save checkpoints');
-          return batch.map(() => 'not_stored');
-        }
+      const left = batch.filter((saved) => !answers.has(saved));
+      const fault = await this.#try(left, answers);
+      if (answers.size < batch.length && clock.monotonic() + pauseMs < until) {
+        await sleep(clock, pauseMs * (0.5 + random.next()));
+        continue;
       }
-      await sleep(clock, pauseMs * (0.5 + random.next()));
+      if (fault !== undefined)
+        log.warn({ err: fault, checkpoints: left.length }, 'could not save checkpoints');
+      return batch.map((saved) => answers.get(saved) ?? 'not_stored');
     }
+  }
+
+  /**
+   * Adds the answers that there are, and returns why others are missing. Runs of unrelated workers share a statement: what the storage
+   * refuses is refused alone.
+   */
+  async #try(batch: readonly SavedCheckpoint[], answers: Map<SavedCheckpoint, Answer>): Promise<unknown> {
+    const { store, clock, log } = this.#options;
+    let fault: unknown;
+    let refused:
+      | (Pick<SavedCheckpoint, 'leaseId' | 'position'> & { err: unknown; checkpoints: number })
+      | undefined;
+    const tried = await applyInBatches<SavedCheckpoint, Answer | undefined>(batch, {
+      apply: async (part) => {
+        const held = await store.saveCheckpoints(part, clock.now());
+        return held.map((isHeld) => (isHeld ? 'saved' : 'not_held'));
+      },
+      fail: (error, { leaseId, position }) => {
+        if (error instanceof StorageUnavailable || error instanceof StorageTimeout) {
+          fault = error;
+          return undefined;
+        }
+        refused = { err: error, checkpoints: (refused?.checkpoints ?? 0) + 1, leaseId, position };
+        return 'refused';
+      },
+      timeoutsMax: 1,
+    });
+    if (refused) log.warn(refused, 'the storage refuses checkpoints');
+    for (const [i, answer] of tried.entries()) if (answer) answers.set(batch[i]!, answer);
+    return fault;
   }
 }
 

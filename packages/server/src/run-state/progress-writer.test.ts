@@ -8,6 +8,8 @@ import { ProgressWriter } from './progress-writer.ts';
 let stage: RoleStage;
 let written: (readonly ProgressReport[])[];
 let isDown: boolean;
+/** A message that fails the statement it is in. */
+const POISON = 'poison';
 let writer: ProgressWriter;
 
 beforeEach(async () => {
@@ -20,6 +22,7 @@ beforeEach(async () => {
     async showProgress(reports, nowMs) {
       written.push(reports);
       if (isDown) throw new StorageUnavailable('away');
+      if (reports.some(({ message }) => message === POISON)) throw new Error('out of range');
       return runState.showProgress(reports, nowMs);
     },
   };
@@ -80,6 +83,15 @@ describe('progress', () => {
     writer.tell(run, { percent: 7 });
     for (let i = 0; i < 10; i += 1) await stage.advance(1_000);
     expect(written.length).toBeLessThan(5);
+  });
+
+  test('that the storage refuses is dropped, and that of the other runs is written', async () => {
+    const runs = [await claimed(), await claimed(), await claimed()];
+    for (const [i, { run }] of runs.entries())
+      writer.tell(run, { percent: 7, message: i === 1 ? POISON : 'fine' });
+    await stage.advance(1_000);
+    expect(await Promise.all(runs.map(({ progress }) => progress()))).toEqual([7, undefined, 7]);
+    expect(writer.waitingCount).toBe(0);
   });
 
   test('that cannot be written is dropped, and later progress is written', async () => {

@@ -6,6 +6,7 @@ import { PROGRESS_MESSAGE_LENGTH_MAX, type RunProgress } from '@carillon/domain'
 import type { Clock, Log } from '@carillon/foundation';
 import type { HeldRun } from '@carillon/worker';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
+import { applyInBatches } from '../storage/apply-in-batches.ts';
 import type { ProgressReport, RunStateStore } from '../storage/run-state-store.ts';
 
 export interface ProgressWriterOptions {
@@ -25,6 +26,8 @@ interface Waiting {
   readonly report: ProgressReport;
   readonly tries: number;
 }
+
+type Entry = readonly [string, Waiting];
 
 export class ProgressWriter {
   readonly #options: ProgressWriterOptions;
@@ -76,18 +79,25 @@ export class ProgressWriter {
     const { store, signals, clock, log } = this.#options;
     const batch = [...this.#waiting];
     this.#waiting.clear();
-    try {
-      const shown = await store.showProgress(
-        batch.map(([, { report }]) => report),
-        clock.now(),
-      );
-      if (shown.includes(true)) signals.send('events-recorded', {});
-      for (const [i, [key, { report, tries }]] of batch.entries())
-        if (!shown[i] && tries + 1 < TRIES_MAX && !this.#waiting.has(key))
-          this.#waiting.set(key, { report, tries: tries + 1 });
-    } catch (error) {
-      log.debug({ err: error, runs: batch.length }, 'could not show the progress of runs');
-    }
+    let failed: { readonly err: unknown; readonly runs: number } | undefined;
+    // Runs of unrelated workers share a statement: what the storage refuses is dropped alone.
+    const shown = await applyInBatches<Entry, boolean | undefined>(batch, {
+      apply: (part) =>
+        store.showProgress(
+          part.map(([, { report }]) => report),
+          clock.now(),
+        ),
+      fail: (error) => {
+        failed = { err: error, runs: (failed?.runs ?? 0) + 1 };
+        return undefined;
+      },
+      timeoutsMax: 1,
+    });
+    if (failed) log.debug(failed, 'could not show the progress of runs');
+    if (shown.includes(true)) signals.send('events-recorded', {});
+    for (const [i, [key, { report, tries }]] of batch.entries())
+      if (shown[i] === false && tries + 1 < TRIES_MAX && !this.#waiting.has(key))
+        this.#waiting.set(key, { report, tries: tries + 1 });
   }
 }
 

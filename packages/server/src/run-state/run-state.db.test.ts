@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
 import {
   createTestDatabase,
-  describeEachPostgres,
+  describeOldestPostgres,
   type TestDatabase,
 } from '../../../../tests/support/postgres.ts';
 import { openTestStorage } from '../../../../tests/support/test-storage.ts';
@@ -28,7 +28,7 @@ interface RunAnswer {
   readonly attempts: readonly { readonly status: string; readonly epoch: number }[];
 }
 
-describeEachPostgres('what a run says of itself', (server) => {
+describeOldestPostgres('what a run says of itself', (server) => {
   let database: TestDatabase;
   let asked: StartedTestServer;
   let working: StartedTestServer | undefined;
@@ -143,7 +143,7 @@ describeEachPostgres('what a run says of itself', (server) => {
     expect((await runOf(runId)).checkpoint).toMatchObject({ epoch: 1, bytes: '{"row":7}'.length });
     expect(await ask('GET', `/runs/${runId}/checkpoint`)).toMatchObject({ run_id: runId, value: { row: 7 } });
     const storage = openTestStorage(database.url);
-    const silent = (await storage.members.workers()).filter(({ handlers }) => handlers.includes('work'));
+    const silent = await storage.members.workersOffering('work');
     await storage.members.markDead({ silent, ended: [], nowMs: Date.now() });
     await storage.close();
     // The server that lost it comes back under a new name with its next heartbeat, which is far off here.

@@ -120,6 +120,20 @@ describe('a run that cannot be given its secrets', () => {
     expect((await resolving).runs[0]!.failure).toMatchObject({ kind: 'RETURNED' });
   });
 
+  test('ends where a script job of earlier names a secret in its arguments', async () => {
+    await put('token', 'a value');
+    const payload = { script: 'echo', args: ['{{secrets.token}}'] };
+    const { runs } = await resolver.resolve(
+      batchOf({ ...named(payload), handler: 'script' }, { ...named(payload), handler: 'other' }),
+    );
+    expect(runs[0]).toMatchObject({
+      payload: '{}',
+      failure: { kind: 'FAILED', retryable: false, error: expect.stringContaining('payload.args[0]') },
+    });
+    expect(runs[0]!.secrets).toBeUndefined();
+    expect(runs[1]!.payload).toContain('a value');
+  });
+
   test('ends where its payload would be too large', async () => {
     await put('large', 'x'.repeat(60_000));
     const { runs } = await resolver.resolve(batchOf(named({ a: '{{secrets.large}}'.repeat(20) })));

@@ -6,10 +6,14 @@ import {
   type ClaimedBatch,
   type ClaimedRun,
   holdsReferences,
+  type JsonObject,
   PAYLOAD_SECRETS_BYTES_MAX,
+  Refusal,
   type RunOutcome,
   readSecretNames,
+  refuseSecretsInCommand,
   replaceSecrets,
+  SCRIPT_HANDLER,
 } from '@carillon/domain';
 import { type Clock, sleep } from '@carillon/foundation';
 import type { SecretValue, SecretValues } from './secret-values.ts';
@@ -77,6 +81,8 @@ export class PayloadResolver {
 }
 
 function resolved(run: ClaimedRun, values: Values): ClaimedRun {
+  const refusal = run.handler === SCRIPT_HANDLER ? commandRefusal(run.payload) : undefined;
+  if (refusal !== undefined) return unstarted(run, failed(refusal));
   const names = namesOf(run.payload);
   const missing = names.filter((name) => !values.has(name));
   if (missing.length > 0) return unstarted(run, failed(`there is no secret ${missing.join(', ')} any more`));
@@ -95,6 +101,17 @@ function resolved(run: ClaimedRun, values: Values): ClaimedRun {
   if (Buffer.byteLength(payload) > RESOLVED_BYTES_MAX)
     return unstarted(run, failed('the payload is larger than 1 MiB with its secrets'));
   return { ...run, payload, secrets };
+}
+
+/** Of a job that was made before this was refused. */
+function commandRefusal(payload: string): string | undefined {
+  try {
+    refuseSecretsInCommand(JSON.parse(payload) as JsonObject);
+    return undefined;
+  } catch (error) {
+    // What is no JSON is told by its handler.
+    return error instanceof Refusal ? error.message : undefined;
+  }
 }
 
 /** What was stored before it was checked, or only begins like a reference, stays as it is. */

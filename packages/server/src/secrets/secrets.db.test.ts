@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
 import {
   createTestDatabase,
-  describeEachPostgres,
+  describeOldestPostgres,
   type TestDatabase,
 } from '../../../../tests/support/postgres.ts';
 import { type StartedEngine, startEngine } from '../start-engine.ts';
@@ -26,7 +26,7 @@ const FORMS = [
 ];
 const SOON = { withinMs: 60_000 };
 
-describeEachPostgres('secrets', (server) => {
+describeOldestPostgres('secrets', (server) => {
   let database: TestDatabase;
   let engine: StartedEngine;
   const logged: string[] = [];

@@ -4,6 +4,7 @@
  */
 import {
   actorOf,
+  actorText,
   type Caller,
   homeOf,
   MASKED_LENGTH_MIN,
@@ -122,7 +123,7 @@ async function setNext(
   { namespace, name, value }: { namespace: string; name: string; value: string },
 ): Promise<Secret> {
   const masked = value.length >= MASKED_LENGTH_MIN;
-  const { name: by } = actorOf(caller);
+  const by = actorText(actorOf(caller));
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const [before] = await store.findSecrets(namespace, [name]);
     const version = (before?.version ?? 0) + 1;

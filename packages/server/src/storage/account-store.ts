@@ -190,6 +190,10 @@ export interface AccountStore {
   user(userId: string): Promise<User | undefined>;
   /** By name; continue after this one. */
   users(query: UserQuery): Promise<User[]>;
+  /** By id; ids that no user has are left out, whatever they look like. */
+  userNames(userIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** Of what the audit log is mostly about, by their ids: jobs, users and keys that are there. */
+  subjectNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   userToSignIn(name: string): Promise<{ user: User; passwordHash: string | undefined } | undefined>;
   userWithIdentity(identity: UserIdentity): Promise<User | undefined>;
   passwordHashOf(userId: string): Promise<string | undefined>;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { applyInBatches } from './apply-in-batches.ts';
-import { StorageTimeout, StorageUnavailable } from './storage.ts';
+import { StorageTimeout, StorageUnavailable, StorageUnfit } from './storage.ts';
 
 const NUMBERS = Array.from({ length: 1_000 }, (_, i) => i);
 
@@ -52,6 +52,13 @@ test('an item that takes too long fails alone, and is told apart (hazard 47)', a
 test('a storage that takes too long for everything is asked a bounded number of times', async () => {
   expect(await failedOf(() => new StorageTimeout('slow'))).toEqual(NUMBERS);
   expect(calls).toBeLessThanOrEqual(12 + 10);
+});
+
+test('a storage that refuses everything is asked a bounded number of times, one that refuses an item applies the others', async () => {
+  expect(await failedOf(() => new StorageUnfit('no such table'))).toEqual(NUMBERS);
+  expect(calls).toBeLessThanOrEqual(12 + 10);
+  const refuse = (part: readonly number[]) => (part.includes(700) ? new StorageUnfit('damaged') : undefined);
+  expect(await failedOf(refuse)).toEqual([700]);
 });
 
 test('suspects are left out, however many there are: the others are applied by the second call', async () => {

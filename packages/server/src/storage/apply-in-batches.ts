@@ -1,15 +1,16 @@
 /**
  * Unrelated items share one call of the storage, so one that fails, or waits for a lock, must not delay the others: the batch is
  * halved until the item is alone. A storage that does not answer is not called again. After a timeout it is called a bounded number of
- * times more: each takes as long as the time limit, and the storage itself may be slow rather than one item.
+ * times more: each takes as long as the time limit, and the storage itself may be slow rather than one item. So it is when it refuses
+ * items whatever they say: nearly always it refuses all.
  */
-import { StorageTimeout, StorageUnavailable } from './storage.ts';
+import { StorageTimeout, StorageUnavailable, StorageUnfit } from './storage.ts';
 
 export interface ApplyInBatchesOptions<Item, Result> {
   readonly apply: (batch: readonly Item[]) => Promise<readonly Result[]>;
   /** What an item is answered that could not be applied. */
   readonly fail: (error: unknown, item: Item) => Result;
-  /** Calls that may take too long before the rest is given up, but for one call for each batch that was not tried yet. */
+  /** Calls that may take too long, or be refused whatever they say, before the rest is given up, but for one call for each batch that was not tried yet. */
   readonly timeoutsMax: number;
   /** Items that are likely to be what a call waited for; asked once, after the first call that took too long. */
   readonly suspects?: (items: readonly Item[]) => Promise<ReadonlySet<Item>>;
@@ -27,6 +28,7 @@ export function applyInBatches<Item, Result>(
 class Batches<Item, Result> {
   readonly #options: ApplyInBatchesOptions<Item, Result>;
   #timeouts = 0;
+  #refusals = 0;
 
   constructor(options: ApplyInBatchesOptions<Item, Result>) {
     this.#options = options;
@@ -37,7 +39,9 @@ class Batches<Item, Result> {
       return await this.#options.apply(batch);
     } catch (error) {
       if (error instanceof StorageTimeout) return this.#afterTimeout(batch, error);
-      const isAll = batch.length === 1 || error instanceof StorageUnavailable;
+      if (error instanceof StorageUnfit) this.#refusals += 1;
+      const isGivenUp = error instanceof StorageUnfit && this.#refusals >= this.#options.timeoutsMax;
+      const isAll = batch.length === 1 || error instanceof StorageUnavailable || isGivenUp;
       return isAll ? this.#failed(batch, error) : this.#halved(batch);
     }
   }

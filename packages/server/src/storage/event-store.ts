@@ -24,6 +24,10 @@ export interface EventStore {
   namespacesBegan(names: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /** What comes after the cursor: at most about as many as asked for, since a row is read whole. */
   read(after: EventCursor, limit: number): Promise<EventPage>;
+  /** How many can be read after the cursor, up to `max`, with little work for many. The end of a run that was given up may count once or twice. */
+  countAfter(after: EventCursor, max: number): Promise<number>;
+  /** When the first event after the cursor was recorded, whether it can be read already or not; undefined when there is none. */
+  recordedAfter(after: EventCursor): Promise<number | undefined>;
 }
 
 /** The event of a change of a job. */

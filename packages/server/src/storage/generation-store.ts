@@ -3,14 +3,13 @@
  * restored backup) would give out epochs and cursors of events again that somebody has already seen. Each replacement therefore
  * begins a new generation, and what is given out in a later one is larger than everything in those before.
  */
+import { EPOCHS_PER_GENERATION_BITS } from '@carillon/domain';
 
 /**
  * So many fit into the epochs of runs (31 bits) and the written cursors of events (15 digits): one a day lasts for nine years. The
  * last one does not end.
  */
 export const GENERATIONS_MAX = 3_500;
-/** A run is handed out fewer times than this within one generation. */
-export const EPOCHS_PER_GENERATION_BITS = 19;
 
 export interface GenerationCheck {
   readonly generation: number;

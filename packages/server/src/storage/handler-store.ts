@@ -13,8 +13,8 @@ export interface HandlerStore {
     handlers: readonly HandlerDescription[],
     times: { readonly nowMs: number; readonly forgetBeforeMs: number },
   ): Promise<void>;
-  /** Of all that are known, in order. */
-  handlerNames(): Promise<string[]>;
+  /** Of those that are known, in order, after the given one. */
+  handlerNames(page: { readonly after?: string | undefined; readonly limit: number }): Promise<string[]>;
   /** What is known of those with these names. */
   describeHandlers(names: readonly string[]): Promise<HandlerDescription[]>;
 }

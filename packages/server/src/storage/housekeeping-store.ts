@@ -25,6 +25,11 @@ export interface HousekeepingStore {
    */
   dropHistory(options: { beforeMs: number }): Promise<string[]>;
   /**
+   * Removes what was given with runs that are past the history of this instant, but for those that wait or live, and for dead letters: they
+   * start, or may be redriven, with the same. A bounded number at a time; answers how many.
+   */
+  dropRequests(options: { beforeMs: number }): Promise<number>;
+  /**
    * Removes checkpoints of runs that neither wait nor live: with a dead letter that nobody has redriven when it is older than
    * lettersBeforeMs, others when they are older than leftBeforeMs. A bounded number at a time; answers how many.
    */
@@ -41,6 +46,11 @@ export interface HousekeepingStore {
    * were made for a few rows. Answers the names of those tables.
    */
   refreshStatistics(): Promise<string[]>;
+  /**
+   * Sums up what was recorded since the last call, so that the newest runs are found without reading all of that. Answers how many
+   * parts it summed up. Others who keep the history in shape come first: then it is left for the next time.
+   */
+  summarizeHistory(options: { nowMs: number }): Promise<number>;
   /** The one that has been open for longest, anywhere in the database. */
   oldestTransaction(): Promise<OpenTransaction | undefined>;
 }

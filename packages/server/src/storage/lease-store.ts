@@ -45,15 +45,16 @@ export interface Claimed extends ClaimedBatch {
    * them, as for a dead worker.
    */
   readonly scans: readonly LaneScan[];
-  /** It ended early because the checkpoints of its runs are large: the lane it ended in and those after it may have more. */
+  /** It ended early because its runs have much to carry: the lane it ended in and those after it may have more. */
   readonly isCut: boolean;
 }
 
 /**
- * Checkpoints that one claim answers, together: a claim of many runs must not hold up the server that it is answered to. One run is
- * always given, or nobody would ever get it.
+ * Checkpoints and payloads that one claim answers, together: a claim of many runs must neither hold up nor fill the server that it is
+ * answered to. Small payloads are not counted. One run is always given, or nobody would ever get it.
  */
-export const CLAIM_CHECKPOINT_BYTES_MAX = 8 * 1024 * 1024;
+export const CLAIM_BYTES_MAX = 8 * 1024 * 1024;
+export const SMALL_PAYLOAD_BYTES_MAX = 512;
 
 /** Names one handing-out of one run. */
 export interface LeaseRef {
@@ -127,12 +128,12 @@ export interface LeaseStore {
   lanes(page: { readonly after: LaneKey | undefined; readonly limit: number }): Promise<LaneHead[]>;
   /**
    * Moves open runs into one lease, but for those that another transaction has locked. Returns them at their positions; none when
-   * the worker is dead or not registered (DISP-7). Their checkpoints have CLAIM_CHECKPOINT_BYTES_MAX at most.
+   * the worker is dead or not registered (DISP-7). What they carry has CLAIM_BYTES_MAX at most.
    */
   claim(request: ClaimRequest): Promise<Claimed>;
   /**
    * Each settlement takes its run out of its lease, records the attempt, and plans what follows. Of two about the same run the
-   * first counts.
+   * first counts. Fails with StorageUnfit where no settlement could be recorded now, whatever it says; so does leased().
    */
   settle(settlements: readonly Settlement[], nowMs: number): Promise<Settled>;
   /** Which of these jobs another transaction has locked: settling a run that changes one of them would wait. */

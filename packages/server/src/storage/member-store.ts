@@ -69,6 +69,8 @@ export interface WorkerRecord {
   readonly session: number;
   readonly slots: number;
   readonly handlers: readonly string[];
+  /** Whose jobs it may be given. Undefined: those of all. */
+  readonly namespaces?: readonly string[] | undefined;
   /** For people: what it calls itself, what it is written in, and its version. */
   readonly name?: string | undefined;
   readonly language?: string | undefined;
@@ -81,8 +83,9 @@ export interface WorkerRecord {
 /** taken: another process has this id, or a later stream of the same one. dead: its runs belong to others. */
 export type Registered = 'registered' | 'taken' | 'dead';
 
-export interface WorkerState extends WorkerRecord {
-  readonly labels: Readonly<Record<string, string>>;
+/** How a worker stands, without what it says of itself: that may be long, and those who look at all workers need nothing of it. */
+export interface WorkerState
+  extends Pick<WorkerRecord, 'workerId' | 'nodeId' | 'incarnation' | 'bootId' | 'session' | 'slots'> {
   /** It takes no more runs, and ends those that it has. */
   readonly draining: boolean;
   /** Handlers that have not returned though their runs were reported. */
@@ -91,23 +94,62 @@ export interface WorkerState extends WorkerRecord {
   readonly alive: boolean;
 }
 
-/** A worker that was given up for dead, as it was then. */
-export interface LostWorker
-  extends Pick<
-      WorkerState,
-      'workerId' | 'nodeId' | 'session' | 'slots' | 'handlers' | 'labels' | 'lastSeenMs'
-    >,
-    Pick<WorkerRecord, 'name' | 'language' | 'version'> {
-  readonly lostAtMs: number;
-  /** Runs that it held; the first of them by their ids. They were taken back. */
+/** A worker as people see it, also one that was given up for dead, as it was then. */
+export interface KnownWorker
+  extends Omit<WorkerState, 'incarnation' | 'bootId'>,
+    Pick<WorkerRecord, 'handlers' | 'name' | 'language' | 'version'> {
+  readonly labels: Readonly<Record<string, string>>;
+  /** Since when it is given up for dead; undefined: it is not. */
+  readonly lostAtMs: number | undefined;
+  /** Of a lost one: runs that it held; the first of them by their ids. They were taken back. */
   readonly held: number;
   readonly heldRuns: readonly RunId[];
 }
 
-/** How long lost workers are known, how many of them, and how many of their runs are named. */
+/** Those after an id, in the order of ids, at most so many. */
+export interface WorkerPage {
+  readonly after?: string | undefined;
+  readonly limit: number;
+  readonly alive?: boolean | undefined;
+  /** It has all of these. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  /** In the id or the name, in small letters. */
+  readonly text?: string | undefined;
+  readonly nowMs: number;
+}
+
+/** A living worker that offers a handler. */
+export interface OfferingWorker extends WorkerState {
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface OfferPage {
+  readonly namespaces?: readonly string[] | undefined;
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+/** How many living workers offer a handler. */
+export interface HandlerOffer {
+  readonly handler: string;
+  readonly workers: number;
+}
+
+/**
+ * How long lost workers are known, how many of them, how many with one namespace or one key, and how many of their runs are named: nobody
+ * can drive the lost workers of others out of the list.
+ */
 export const LOST_KEPT_MS = 3_600_000;
 export const LOST_KEPT_MAX = 500;
+export const LOST_SHARE_MAX = 100;
 export const LOST_RUNS_MAX = 20;
+
+/**
+ * Handlers that workers offered which are gone, the latest: of those bound to a namespace, for each of them, and of all others together.
+ * What is dropped keeps no run from being given up.
+ */
+export const NAMESPACE_OFFERS_MAX = 1_000;
+export const HANDLER_OFFERS_MAX = 10_000;
 
 export interface SaidByBeat {
   /** Handlers that have not returned though their runs were reported. */
@@ -120,6 +162,14 @@ export interface SaidByBeat {
 export interface WorkerBeaten {
   readonly alive: boolean;
   readonly draining: boolean;
+}
+
+/** Whether a worker may be given jobs of one of these namespaces; undefined: of any. */
+export function servesOneOf(
+  { namespaces: own }: Pick<WorkerRecord, 'namespaces'>,
+  namespaces: readonly string[] | undefined,
+): boolean {
+  return own === undefined || namespaces === undefined || own.some((name) => namespaces.includes(name));
 }
 
 /** A worker as it was last heard: if it has been heard since, it is not meant. */
@@ -215,16 +265,14 @@ export interface MemberStore {
     untilMs?: number;
   }): Promise<UnreceivedRun[]>;
   /**
-   * Declares dead: the silent, and those of processes that have ended. Answers all that are dead and not forgotten. What they hold now
-   * is remembered for lostWorkers.
+   * Declares dead: the silent, and those of processes that have ended. Answers all that are dead and not forgotten. They are known to
+   * listWorkers with what they hold now for LOST_KEPT_MS, the latest LOST_KEPT_MAX of all, and LOST_SHARE_MAX with a namespace or a key.
    */
   markDead(request: {
     silent: readonly HeardWorker[];
     ended: readonly BootId[];
     nowMs: number;
   }): Promise<WorkerId[]>;
-  /** Those that were declared dead within LOST_KEPT_MS before now, the latest first, at most LOST_KEPT_MAX. */
-  lostWorkers(nowMs: number): Promise<LostWorker[]>;
   /** Forgets dead workers, and those of a process that leaves, which hold nothing; but not until when their handlers were offered. */
   forgetWorkers(workers: readonly WorkerId[]): Promise<void>;
   /**
@@ -232,7 +280,15 @@ export interface MemberStore {
    * another node, and whoever stood still meanwhile does not know it.
    */
   forgetLeft(left: Pick<WorkerRecord, 'workerId' | 'bootId' | 'session'>): Promise<void>;
+  /** All that are not forgotten. */
   workers(): Promise<WorkerState[]>;
+  /** Also those that were declared dead within LOST_KEPT_MS. */
+  listWorkers(page: WorkerPage): Promise<KnownWorker[]>;
+  findWorker(workerId: string, nowMs: number): Promise<KnownWorker | undefined>;
+  /** Living workers that offer the handler and may be given jobs of one of the namespaces; undefined: of any. */
+  workersOffering(handler: string, namespaces?: readonly string[]): Promise<OfferingWorker[]>;
+  /** What living workers offer to these namespaces, or to any: by name, after the given one. */
+  offers(page: OfferPage): Promise<HandlerOffer[]>;
   /** How many runs each worker holds; those that hold none are left out. */
   leasedRuns(): Promise<ReadonlyMap<WorkerId, number>>;
 }

@@ -102,7 +102,8 @@ export class DigestBuilder {
     const isRetried = end.next.kind === 'again' && isFailure(status);
     const hasStarted = startedAtMs !== undefined;
     const code = STATUS_CODES.get(status)! + (isRetried ? RETRIED : 0) + (hasStarted ? STARTED : 0);
-    // What startDelayMs measures, spelled out: only of first attempts is the instant when they were due their nominal one.
+    // What startDelayMs measures, spelled out: only first attempts that neither were handed out before, nor repeat another run, nor waited for a slot
+    // of their job were due at their nominal instant.
     const delayMs = hasStarted && run.dueAtMs === run.nominalAtMs ? startedAtMs - run.dueAtMs : undefined;
     const duration = hasStarted ? bucketOf(end.endedAtMs - startedAtMs) : NONE;
     if (delayMs !== undefined && delayMs >= LATE_MS && mayBeSpread(run)) {

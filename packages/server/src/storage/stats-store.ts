@@ -75,7 +75,9 @@ export interface CountedAttempt {
   readonly runId: RunId;
   readonly status: string;
   readonly attempt: number;
+  readonly epoch: number;
   readonly trigger: RunTrigger;
+  readonly isRepeat: boolean;
   readonly scheduledAtMs: number;
   readonly startedAtMs: number | undefined;
   readonly endedAtMs: number | undefined;

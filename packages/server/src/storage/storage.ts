@@ -52,6 +52,17 @@ export class StorageUnavailable extends Error {
 }
 
 /**
+ * The database is there and refuses the call whatever its values are: a table or a right is missing, as in the middle of an upgrade,
+ * or something is damaged. Nothing happened. It may go through once somebody has put that right.
+ */
+export class StorageUnfit extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'StorageUnfit';
+  }
+}
+
+/**
  * The database is there, but this call ran or waited for a lock too long, and was undone. Another call may go through
  * at once: what slows this one down may be a single row.
  */

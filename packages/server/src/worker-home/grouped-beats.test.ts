@@ -2,6 +2,7 @@ import type { WorkerId } from '@carillon/domain';
 import { ManualClock } from '@carillon/foundation';
 import { beforeEach, expect, test } from 'vitest';
 import type { WorkerBeaten } from '../storage/member-store.ts';
+import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import { GroupedBeats } from './grouped-beats.ts';
 
 const ALIVE: WorkerBeaten = { alive: true, draining: false };
@@ -12,16 +13,20 @@ let beats: GroupedBeats;
 let statements: string[][];
 /** Their rows are held by somebody else. */
 let locked: Set<string>;
-let failing: boolean;
+let failure: Error | undefined;
+/** What they say fails the statement it is in. */
+let poisoned: Set<string>;
 
 beforeEach(() => {
   clock = new ManualClock(1_900_000_000_000);
   statements = [];
   locked = new Set();
-  failing = false;
+  failure = undefined;
+  poisoned = new Set();
   const record = (workers: string[]) => {
     statements.push(workers);
-    if (failing) throw new Error('away');
+    if (failure) throw failure;
+    if (workers.some((workerId) => poisoned.has(workerId))) throw new Error('out of range');
   };
   beats = new GroupedBeats({
     clock,
@@ -69,9 +74,23 @@ test('a second stream of a worker is recorded by itself', async () => {
   expect(statements).toEqual([['a'], ['a', 'b']]);
 });
 
-test('a storage that does not answer answers nobody', async () => {
-  failing = true;
-  const answers = Promise.allSettled([beat('a'), beat('b')]);
+test.each([
+  ['does not answer', new StorageUnavailable('away')],
+  ['takes too long', new StorageTimeout('slow')],
+])('a storage that %s answers nobody, and is not asked for each of them', async (_, error) => {
+  failure = error;
+  const answers = Promise.allSettled([beat('a'), beat('b'), beat('c')]);
   clock.advance(GROUP_MS);
-  expect((await answers).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect((await answers).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+  expect(statements).toEqual([['a', 'b', 'c']]);
+});
+
+test('one that says what fails a statement fails alone', async () => {
+  poisoned = new Set(['liar', 'other liar']);
+  locked.add('slow');
+  const answers = Promise.allSettled(['a', 'liar', 'b', 'slow', 'other liar', 'c'].map(beat));
+  clock.advance(GROUP_MS);
+  expect((await answers).map(({ status }) => status)).toEqual([
+    ...['fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'rejected', 'fulfilled'],
+  ]);
 });

@@ -23,8 +23,7 @@ async function labelsOf(caller: Caller): Promise<object> {
     worker.handle('script', { run: () => null, labels: LABELS }).handle('plain', () => null),
   );
   const workerId = await eventually(() => home.workerId(), SOON);
-  const workers = await home.storage.members.workers();
-  return workers.find((worker) => worker.workerId === workerId)!.labels;
+  return (await home.storage.members.findWorker(workerId, home.clock.now()))!.labels;
 }
 
 test('a worker is shown with the labels of its handlers', async () => {

@@ -2,6 +2,7 @@ import type { LeaseId, RunId } from '@carillon/domain';
 import { ManualClock, SeededRandom, silentLog } from '@carillon/foundation';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { MemorySignalBus } from '../signal-bus/memory-signal-bus.ts';
+import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 import { type CheckedLeases, LeaseChecks } from './lease-checks.ts';
 
 const SILENT_MS = 15_000;
@@ -15,6 +16,9 @@ let wanted: Set<LeaseId>;
 /** Leases that the storage does not know, and how many runs of each are still going on. */
 let unknown: Map<LeaseId, number>;
 let warnings: object[];
+/** A question about one of them fails. */
+let poisoned: Set<string>;
+let failure: Error | undefined;
 
 beforeEach(() => {
   clock = new ManualClock(1_900_000_000_000);
@@ -23,16 +27,24 @@ beforeEach(() => {
   wanted = new Set();
   unknown = new Map();
   warnings = [];
+  poisoned = new Set();
+  failure = undefined;
+  const requireAnswer = (leases: readonly string[]) => {
+    if (failure) throw failure;
+    if (leases.some((leaseId) => poisoned.has(leaseId))) throw new Error('invalid input');
+  };
   checks = new LeaseChecks({
     ...{ clock, signals, random: new SeededRandom(1), silentMs: SILENT_MS },
     log: { ...silentLog, warn: (details: object) => warnings.push(details) },
     members: {
       cancelledRuns: async (leases) => {
         calls.cancelled.push(leases.length);
+        requireAnswer(leases);
         return leases.filter((id) => wanted.has(id)).map((leaseId) => ({ leaseId, runId: runOf(leaseId) }));
       },
       unknownLeases: async (leases) => {
         calls.unknown.push(leases.length);
+        requireAnswer(leases);
         return leases.filter((leaseId) => unknown.has(leaseId));
       },
     },
@@ -129,4 +141,31 @@ describe('hazard 43: leases that the storage does not know', () => {
     await turns();
     expect(warnings).toEqual([]);
   });
+});
+
+describe('a question that fails', () => {
+  test('because of one lease fails for that one alone, and is told in the log once', async () => {
+    const workers = [worker(['a', 'b']), worker(['bad']), worker(['c'])];
+    poisoned.add('bad');
+    wanted = new Set(['a', 'bad', 'c'] as LeaseId[]);
+    unknown = new Map([['b' as LeaseId, 1]]);
+    for (const each of workers) checks.add(each);
+    await checks.runOnce();
+    await checks.runOnce();
+    expect(new Set(workers.flatMap(({ cancelled }) => cancelled))).toEqual(new Set([runOf('a'), runOf('c')]));
+    expect(workers.map(({ stopped }) => stopped.includes('b' as LeaseId))).toEqual([true, false, false]);
+    expect(warnings.filter((details) => 'err' in details)).toHaveLength(1);
+  });
+
+  test.each([new StorageUnavailable('away'), new StorageTimeout('slow')])(
+    'because the storage is not there is not repeated for each: %o',
+    async (error) => {
+      checks.add(worker(Array.from({ length: 5_000 }, (_, i) => `lease-${i}`)));
+      await turns();
+      calls = { cancelled: [], unknown: [] };
+      failure = error;
+      await expect(checks.runOnce()).rejects.toBe(error);
+      expect(calls).toEqual({ cancelled: [2_000], unknown: [] });
+    },
+  );
 });

@@ -6,7 +6,9 @@
 import type { LeaseId, RunId } from '@carillon/domain';
 import { type Clock, type Log, Loop, type Random } from '@carillon/foundation';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
+import { applyInBatches } from '../storage/apply-in-batches.ts';
 import type { MemberStore } from '../storage/member-store.ts';
+import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
 
 export interface LeaseChecksOptions {
   readonly members: Pick<MemberStore, 'cancelledRuns' | 'unknownLeases'>;
@@ -31,6 +33,12 @@ interface Asked {
   readonly leases: readonly LeaseId[];
 }
 
+/** Those that the storage could not be asked about, and the first reason. */
+interface Failed {
+  readonly leases: Set<LeaseId>;
+  error: unknown;
+}
+
 /** More than most servers have; the rest follows in further calls. */
 const LEASES_PER_CALL = 2_000;
 
@@ -39,6 +47,8 @@ export class LeaseChecks {
   readonly #checked = new Set<CheckedLeases>();
   /** While there is anybody to ask for. */
   #asking: { readonly loop: Loop; readonly unsubscribe: () => void } | undefined;
+
+  #isFailing = false;
 
   constructor(options: LeaseChecksOptions) {
     this.#options = options;
@@ -72,15 +82,28 @@ export class LeaseChecks {
     const { members } = this.#options;
     const asked = [...this.#checked].map((of) => ({ of, leases: of.unreported() }));
     const all = [...new Set(asked.flatMap(({ leases }) => leases))];
+    const failed: Failed = { leases: new Set(), error: undefined };
     for (let from = 0; from < all.length; from += LEASES_PER_CALL) {
       const batch = all.slice(from, from + LEASES_PER_CALL);
+      const cancelled = await answers(batch, failed, (part) => members.cancelledRuns(part));
       this.#cancel(
         asked,
-        Map.groupBy(await members.cancelledRuns(batch), ({ leaseId }) => leaseId),
+        Map.groupBy(cancelled, ({ leaseId }) => leaseId),
       );
-      this.#stopUnknown(asked, new Set(await members.unknownLeases(batch)));
+      this.#stopUnknown(asked, new Set(await answers(batch, failed, (part) => members.unknownLeases(part))));
     }
+    this.#tell(failed);
     return undefined;
+  }
+
+  /** Once, until all can be asked for again. */
+  #tell({ leases, error }: Failed): void {
+    if (leases.size > 0 && !this.#isFailing)
+      this.#options.log.warn(
+        { err: error, leases: leases.size, leaseId: [...leases][0] },
+        'could not find out whether the runs of some leases are to stop',
+      );
+    this.#isFailing = leases.size > 0;
   }
 
   #cancel(
@@ -110,4 +133,27 @@ export class LeaseChecks {
       );
     }
   }
+}
+
+/** What the storage answers about these. Unrelated workers share a question: where it fails, it fails for the lease that is the cause. */
+async function answers<Answer>(
+  leases: readonly LeaseId[],
+  failed: Failed,
+  question: (part: readonly LeaseId[]) => Promise<readonly Answer[]>,
+): Promise<Answer[]> {
+  const parts = await applyInBatches<LeaseId, readonly Answer[]>(leases, {
+    apply: async (part) => {
+      const found = await question(part);
+      return part.map((_, i) => (i === 0 ? found : []));
+    },
+    fail: (error, leaseId) => {
+      // The next pass asks for all again.
+      if (error instanceof StorageUnavailable || error instanceof StorageTimeout) throw error;
+      failed.error ??= error;
+      failed.leases.add(leaseId);
+      return [];
+    },
+    timeoutsMax: 1,
+  });
+  return parts.flat();
 }

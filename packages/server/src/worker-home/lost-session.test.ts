@@ -36,7 +36,7 @@ test('a claim whose answer was lost is given back, though the storage has forgot
   const workerId = (await eventually(() => home.workerId(), SOON)) as WorkerId;
   // The promoted database has the row as it was before the second hello.
   await members.forgetWorkers([workerId]);
-  await members.registerWorker(before!, home.clock.now());
+  await members.registerWorker({ ...before!, handlers: ['quick'] }, home.clock.now());
   expect((await find())?.session).toBe(1);
   const { jobs } = await home.claim('quick');
   let sequence = 0;

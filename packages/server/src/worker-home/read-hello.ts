@@ -4,14 +4,21 @@ import {
   HANDLER_NAME_RULE,
   hasControlCharacter,
   isHandlerName,
-  SCRIPT_LABELS,
   type WorkerId,
 } from '@carillon/domain';
 import { protocol as P } from '@carillon/worker';
 import type { WorkerRecord } from '../storage/member-store.ts';
-
-/** The other side does not keep the protocol: its stream is ended, with these words. */
-export class ProtocolBroken extends Error {}
+import {
+  heldLeasesMax,
+  heldRunsMax,
+  isUuid,
+  ProtocolBroken,
+  requireInSlots,
+  requireLeases,
+  requirePositions,
+  requireSession,
+  SLOTS_MAX,
+} from './frame-bounds.ts';
 
 /** What the worker says of itself cannot be accepted: to dial again would not change it. */
 export class HelloRefused extends ProtocolBroken {}
@@ -36,26 +43,26 @@ export interface ReadHello {
   readonly shown: Pick<WorkerRecord, 'name' | 'language' | 'version' | 'labels'>;
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const KEY_CHARACTERS = 8;
-const SLOTS_MAX = 10_000;
 const HANDLERS_MAX = 1_000;
-/** Of a worker with the most slots: one for each run that executes or is not recorded, and as many again. */
-const HELD_LEASES_MAX = 40_000;
-const HELD_RUNS_MAX = 100_000;
 const WORKER_LABELS_MAX = 64;
 const SHOWN_LENGTH_MAX = 200;
+/**
+ * Of the names of handlers and the labels together: each worker has as much in the storage, and for an hour after it was lost. It is room
+ * for 400 handlers with names of 40 characters.
+ */
+const OFFER_BYTES_MAX = 16_384;
+const HANDLERS_LOGGED_MAX = 5;
 
-export function readHello(message: P.SessionRequest | undefined, keyId: string): ReadHello {
-  const { hello } = message ?? {};
+export function readHello({ hello }: P.SessionRequest, keyId: string): ReadHello {
   if (!hello) throw new ProtocolBroken('the first message of a worker holds its hello');
   const { offer, session, executing, askedToDrain } = hello;
   if (hello.protocol < P.PROTOCOL)
     throw new ProtocolBroken(
       `this server speaks protocol ${P.PROTOCOL} with workers, and the worker knows ${hello.protocol}; use a newer version of its library`,
     );
-  if (!UUID.test(hello.workerId)) throw new HelloRefused('worker_id is a UUID in small letters');
-  if (!UUID.test(hello.bootId)) throw new HelloRefused('boot_id is a UUID in small letters');
+  if (!isUuid(hello.workerId)) throw new HelloRefused('worker_id is a UUID in small letters');
+  if (!isUuid(hello.bootId)) throw new HelloRefused('boot_id is a UUID in small letters');
   if (!offer) throw new HelloRefused('the hello holds no offer');
   const { slots } = offer;
   if (slots < 1 || slots > SLOTS_MAX) throw new HelloRefused(`a worker has from 1 to ${SLOTS_MAX} slots`);
@@ -63,7 +70,10 @@ export function readHello(message: P.SessionRequest | undefined, keyId: string):
     throw new HelloRefused(`a worker offers from 1 to ${HANDLERS_MAX} handlers`);
   const handlers = [...new Set(offer.handlers.map(({ name }) => name))];
   if (!handlers.every(isHandlerName)) throw new HelloRefused(HANDLER_NAME_RULE);
-  const heldRuns = readHeldRuns(hello);
+  requireOfferBytes(handlers, offer.labels);
+  requireSession(session);
+  requireInSlots('executing', executing);
+  const heldRuns = readHeldRuns(hello, slots);
   return {
     workerId: `${hello.workerId}@${keyId.slice(-KEY_CHARACTERS)}` as WorkerId,
     bootId: hello.bootId as BootId,
@@ -76,12 +86,26 @@ export function readHello(message: P.SessionRequest | undefined, keyId: string):
   };
 }
 
-function readHeldRuns({ heldRuns }: P.Hello): ReadHello['heldRuns'] {
+function requireOfferBytes(handlers: readonly string[], labels: P.Offer['labels']): void {
+  const texts = [...handlers, ...Object.entries(labels).flat()];
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  if (bytes > OFFER_BYTES_MAX)
+    throw new HelloRefused(
+      `the names of the handlers and the labels of a worker may have ${OFFER_BYTES_MAX} bytes together, and these have ${bytes}: use shorter ones, or divide the handlers between several workers`,
+    );
+}
+
+/** Too many are no refusal for good: the worker may have fewer when it dials again. */
+function readHeldRuns({ heldRuns }: P.Hello, slots: number): ReadHello['heldRuns'] {
   const count = heldRuns.reduce((sum, { positions }) => sum + positions.length, 0);
-  if (heldRuns.length > HELD_LEASES_MAX || count > HELD_RUNS_MAX)
-    throw new HelloRefused(`held_runs are at most ${HELD_LEASES_MAX} entries with ${HELD_RUNS_MAX} runs`);
+  const [leasesMax, runsMax] = [heldLeasesMax(slots), heldRunsMax(slots)];
+  if (heldRuns.length > leasesMax || count > runsMax)
+    throw new ProtocolBroken(
+      `held_runs are at most ${leasesMax} entries with ${runsMax} runs for a worker with ${slots} slots`,
+    );
   const named = new Map<string, Set<number>>();
   for (const { leaseId, positions } of heldRuns) {
+    requirePositions(positions);
     const known = named.get(leaseId) ?? new Set();
     named.set(leaseId, known);
     for (const position of positions) known.add(position);
@@ -110,22 +134,7 @@ function isOneLine(text: string, lengthMax: number): boolean {
   return text.length <= lengthMax && !hasControlCharacter(text);
 }
 
-export function requireLeases(leaseIds: readonly string[]): void {
-  if (leaseIds.length > HELD_LEASES_MAX || !leaseIds.every((leaseId) => UUID.test(leaseId)))
-    throw new ProtocolBroken(
-      `the leases that a worker holds are at most ${HELD_LEASES_MAX}, each named by a UUID in small letters`,
-    );
-}
-
-/** By them jobs of all namespaces would be refused, also of those that the worker has nothing to do with. */
-export function withoutScriptLabels(labels: Readonly<Record<string, string>> = {}): Record<string, string> {
-  const names: readonly string[] = Object.values(SCRIPT_LABELS);
-  return Object.fromEntries(Object.entries(labels).filter(([name]) => !names.includes(name)));
-}
-
-type Namespaces = 'all' | readonly string[];
-
-/** Whether a key may still come in for all that it came in for before. */
-export function covers(now: Namespaces, before: Namespaces): boolean {
-  return now === 'all' || (before !== 'all' && before.every((namespace) => now.includes(namespace)));
+/** For a line of the log: a worker may offer a thousand, and connect again and again. */
+export function loggedOf(handlers: readonly string[]): { handlers: number; firstHandlers: string[] } {
+  return { handlers: handlers.length, firstHandlers: handlers.slice(0, HANDLERS_LOGGED_MAX) };
 }

@@ -5,7 +5,8 @@
 import type { ClaimedBatch, JobId, LeaseId, RunId, WorkerId } from '@carillon/domain';
 import type { HeldRun, ReportedRun } from '@carillon/worker';
 import type { LeasedRun, LeaseStore } from '../storage/lease-store.ts';
-import { ProtocolBroken } from './read-hello.ts';
+import { heldLeasesMax, ProtocolBroken } from './frame-bounds.ts';
+import type { ReadHello } from './read-hello.ts';
 import { RunMask } from './run-mask.ts';
 
 /** Without payloads: a lease is remembered for as long as its longest run takes. */
@@ -59,6 +60,8 @@ export class RemoteLeases {
   readonly #missing = new Set<string>();
   /** What was said since the last beat about leases that are not the worker's. */
   #strange = 0;
+  /** On this stream. */
+  #assignedCount = 0;
 
   constructor({ leases, workerId }: { leases: Pick<LeaseStore, 'leasedBy'>; workerId: WorkerId }) {
     this.#leases = leases;
@@ -74,11 +77,20 @@ export class RemoteLeases {
     return [...this.#known.values()].reduce((sum, { runs }) => sum + runs.size, 0);
   }
 
+  /**
+   * How many leases the worker can hold by now: those of its hello and those that it was assigned since, of which it may not have heard
+   * yet that they are settled or not its own any more; and one for each slot, from the end of an earlier stream.
+   */
+  heldMax({ slots, heldRuns }: Pick<ReadHello, 'slots' | 'heldRuns'>): number {
+    return Math.min(heldLeasesMax(slots), slots + heldRuns.size + this.#assignedCount);
+  }
+
   has(leaseId: string): boolean {
     return this.#known.has(leaseId as LeaseId);
   }
 
   assigned({ leaseId, claimedAtMs, runs }: ClaimedBatch): void {
+    this.#assignedCount += 1;
     const known = new Map<number, KnownRun>();
     for (const { position, epoch, jobId, runId, secrets } of runs)
       known.set(position, {

@@ -3,11 +3,17 @@
  * as it is kept, and the worker sends no more than the window before it is.
  */
 import { create } from '@bufbuild/protobuf';
-import type { RunOutcome } from '@carillon/domain';
+import { type RunOutcome, readStoredResult } from '@carillon/domain';
 import type { Clock, Log } from '@carillon/foundation';
-import { type HeldRun, type OutputStream, protocol as P, readProgress } from '@carillon/worker';
+import {
+  type HeldRun,
+  type OutputStream,
+  protocol as P,
+  readProgress,
+  withoutResult,
+} from '@carillon/worker';
 import type { HomeChannel } from '../run-results/stored-results.ts';
-import { ProtocolBroken } from './read-hello.ts';
+import { ProtocolBroken } from './frame-bounds.ts';
 import { type RemoteLeases, within } from './remote-leases.ts';
 
 export interface RemoteVoiceOptions {
@@ -42,11 +48,7 @@ export class RemoteVoice {
     for (const output of outputs) this.#output(output);
     for (const each of progress) this.#progress(each);
     for (const checkpoint of checkpoints) await this.#start(() => this.#save(checkpoint));
-    for (const part of resultParts) {
-      if (part.bytes.length > P.RESULT_PART_BYTES_MAX)
-        throw new ProtocolBroken('a part of a result is too large');
-      await this.#start(() => this.#savePart(part));
-    }
+    for (const part of resultParts) await this.#start(() => this.#savePart(part));
   }
 
   /** Resolves when it is under way. */
@@ -82,12 +84,20 @@ export class RemoteVoice {
     return channel.output(run, { stream, atMs: told, bytes: shown });
   }
 
-  /** The run has ended. Undefined: there is nothing to wait for. */
-  close(run: HeldRun): Promise<void> | undefined {
+  /** The run has ended like this. Undefined: there is nothing to wait for. */
+  close(run: HeldRun, kind: RunOutcome['kind']): Promise<void> | undefined {
     const { channel, leases, clock } = this.#options;
-    for (const rest of leases.maskOf(run)?.rest() ?? [])
+    const isCut = kind !== 'SUCCESS' && kind !== 'FAILED';
+    for (const rest of leases.maskOf(run)?.rest({ isCut }) ?? [])
       void channel.output(run, { ...rest, atMs: clock.now() });
     return channel.close(run);
+  }
+
+  /** As the worker told it. A result that says it is stored counts where it was taken: GET of it would fail otherwise. */
+  withResultTaken(run: HeldRun, outcome: RunOutcome): RunOutcome {
+    const stored = 'result' in outcome ? readStoredResult(outcome.result) : undefined;
+    if (!stored || this.#options.channel.results?.isTaken(run, stored)) return outcome;
+    return withoutResult(outcome, 'it says that it is stored ($stored), and no server has taken it');
   }
 
   /** Its end is recorded with this outcome. */

@@ -18,9 +18,9 @@ import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore, UnreceivedRun } from '../storage/member-store.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
 import type { LocalWorker, LocalWorkers } from '../worker-link/worker-link.ts';
+import { ProtocolBroken } from './frame-bounds.ts';
 import type { CheckedLeases, LeaseChecks } from './lease-checks.ts';
 import { LeaseWatch } from './lease-watch.ts';
-import { ProtocolBroken } from './read-hello.ts';
 import { RemoteLeases, within } from './remote-leases.ts';
 import { RemoteVoice } from './remote-voice.ts';
 import { FORGOTTEN, LEFT, NEVER_ARRIVED } from './returned-by-home.ts';
@@ -138,6 +138,11 @@ export class RemoteWorker implements LocalWorker {
     return unrecordedMax(this.#slots);
   }
 
+  /** How many leases it can hold by now. */
+  get heldMax(): number {
+    return this.#leases.heldMax(this.#options);
+  }
+
   /** It has said that it takes nothing more and ends. */
   get isLeaving(): boolean {
     return this.#isLeaving;
@@ -158,7 +163,7 @@ export class RemoteWorker implements LocalWorker {
     const unnamed = this.#leases.takeUnnamed(heldRuns);
     if (unnamed.length > 0)
       this.#options.log.warn({ runs: unnamed.length }, 'giving back runs that never arrived');
-    this.#neverArrived(unnamed);
+    this.#giveBack(unnamed, NEVER_ARRIVED);
     this.#watch.start();
     this.#options.leaseChecks.add(this.#checked);
     return unknown;
@@ -337,7 +342,7 @@ export class RemoteWorker implements LocalWorker {
       const { run, hasSpoken } = found;
       const started = startedAtMs[i] === 0n ? undefined : this.#within(startedAtMs[i]!, run.claimedAtMs);
       const told = byPosition.get(position);
-      const outcome = P.outcomeOf(told);
+      const outcome = this.#voice.withResultTaken(run, P.outcomeOf(told));
       const report: RunReport = {
         run,
         startedAtMs: started,
@@ -345,7 +350,7 @@ export class RemoteWorker implements LocalWorker {
         outcome: this.#leases.maskOf(run)?.outcome(outcome) ?? outcome,
         usage: P.usageOf(told),
       };
-      const closing = hasSpoken ? this.#voice.close(run) : undefined;
+      const closing = hasSpoken ? this.#voice.close(run, outcome.kind) : undefined;
       if (closing === undefined) this.#sender.send(report);
       else void closing.then(() => this.#sender.send(report));
     }
@@ -374,11 +379,7 @@ export class RemoteWorker implements LocalWorker {
   #giveUp(runs: readonly UnreceivedRun[]): void {
     const lost = runs.filter(({ leaseId }) => !this.#leases.has(leaseId));
     this.#unsettled += lost.length;
-    this.#neverArrived(lost);
-  }
-
-  #neverArrived(runs: readonly ReportedRun[]): void {
-    this.#giveBack(runs, NEVER_ARRIVED);
+    this.#giveBack(lost, NEVER_ARRIVED);
   }
 
   #giveBack(runs: readonly ReportedRun[], outcome: RunOutcome): void {

@@ -2,7 +2,7 @@
  * Masks the secrets of one run in what a worker says of it. The library of the worker does so already; another program that speaks the
  * protocol may not.
  */
-import type { RunOutcome } from '@carillon/domain';
+import { ERROR_LENGTH_MAX, type RunOutcome } from '@carillon/domain';
 import { type MaskedStream, type OutputStream, SecretMask } from '@carillon/worker';
 
 const NOT_MASKED = JSON.stringify({
@@ -30,10 +30,10 @@ export class RunMask {
     return masked.push(bytes);
   }
 
-  /** What was kept back of each stream. */
-  rest(): { stream: OutputStream; bytes: Uint8Array }[] {
+  /** What was kept back of each stream. isCut: it was stopped, perhaps within a secret. */
+  rest({ isCut }: { isCut: boolean }): { stream: OutputStream; bytes: Uint8Array }[] {
     return [...this.#streams].flatMap(([stream, masked]) => {
-      const bytes = masked.end();
+      const bytes = isCut ? masked.cut() : masked.end();
       return bytes ? [{ stream, bytes }] : [];
     });
   }
@@ -44,9 +44,14 @@ export class RunMask {
 
   outcome(outcome: RunOutcome): RunOutcome {
     const masked = { ...outcome } as { error?: string; result?: string };
-    if (masked.error !== undefined) masked.error = this.text(masked.error);
+    if (masked.error !== undefined) masked.error = this.#error(masked.error);
     if (masked.result !== undefined) masked.result = this.#json(masked.result);
     return masked as RunOutcome;
+  }
+
+  /** A worker that masks nothing may have told a longer one, which was cut when it was read. */
+  #error(error: string): string {
+    return error.length < ERROR_LENGTH_MAX ? this.text(error) : this.#mask.cutText(error);
   }
 
   #json(result: string): string {

@@ -18,7 +18,7 @@ import {
 } from '@carillon/worker';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { MemberStore, UnreceivedRun } from '../storage/member-store.ts';
-import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
+import { StorageTimeout, StorageUnavailable, StorageUnfit } from '../storage/storage.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
 import type { LocalWorkers } from '../worker-link/worker-link.ts';
 import type { CheckedLeases, LeaseChecks } from './lease-checks.ts';
@@ -57,10 +57,11 @@ export function beatTimes(silentMs: number): { beatMs: number; trustMs: number }
   return { beatMs: silentMs / BEATS_PER_SILENCE, trustMs: silentMs * TRUSTED_SHARE };
 }
 
-/** Of an error of the storage. */
+/** Of an error of the storage. Only what an outcome itself causes may replace it: the rest passes once somebody has put it right. */
 export function passingFault(error: Error): PassingFault | undefined {
   if (error instanceof StorageTimeout) return { kind: 'locked', look: error.look };
-  return error instanceof StorageUnavailable ? { kind: 'away' } : undefined;
+  const passes = error instanceof StorageUnavailable || error instanceof StorageUnfit;
+  return passes ? { kind: 'away' } : undefined;
 }
 
 export class StorageHome implements WorkerHome {

@@ -65,9 +65,15 @@ export class WorkerHomeFixture {
   readonly signals = new MemorySignalBus({ log: silentLog });
   readonly link = new InProcessWorkerLink();
   readonly warnings: string[] = [];
+  /** What is logged in good order, with its facts. */
+  readonly told: [facts: object, message: string][] = [];
   readonly common = {
     ...{ clock, random: systemRandom },
-    log: { ...silentLog, warn: (_facts: object, message: string) => void this.warnings.push(message) },
+    log: {
+      ...silentLog,
+      info: (facts: object, message: string) => void this.told.push([facts, message]),
+      warn: (_facts: object, message: string) => void this.warnings.push(message),
+    },
   };
   readonly reports = new OutcomeRecorder({
     ...{ ...this.common, leases: this.leases.port, signals: this.signals },
@@ -108,7 +114,7 @@ export class WorkerHomeFixture {
     caller = SERVER,
     recogniseMs = 30_000,
     streamsMax = 100,
-    sharedMax = 100,
+    totalMax = 1_000,
     silentMs = SILENT_MS,
   } = {}): Promise<{ address: string; sessions: WorkerSessions; close: () => Promise<void> }> {
     const sessions = new WorkerSessions({
@@ -123,7 +129,7 @@ export class WorkerHomeFixture {
     closeConnections(app, listener.connections);
     app.addHook('preClose', () => sessions.stop());
     mountRpc(app, {
-      methods: workerMethods(sessions, { eachMax: streamsMax, sharedMax, totalMax: 1_000 }),
+      methods: workerMethods(sessions, { eachMax: streamsMax, totalMax }),
       bodyLimitBytes: 1_024,
       clock,
       log: silentLog,

@@ -13,22 +13,16 @@ import type { MemberStore } from '../storage/member-store.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
 import type { LocalWorkers } from '../worker-link/worker-link.ts';
 import { forgetLeft } from './forget-left.ts';
+import { ProtocolBroken, requireBeat, requireFrame } from './frame-bounds.ts';
 import { fillGoodbye, type Goodbye, goodbyeFrame } from './goodbye.ts';
 import { GroupedBeats } from './grouped-beats.ts';
 import type { LeaseChecks } from './lease-checks.ts';
-import {
-  covers,
-  HelloRefused,
-  ProtocolBroken,
-  type ReadHello,
-  readHello,
-  requireLeases,
-  withoutScriptLabels,
-} from './read-hello.ts';
+import { HelloRefused, loggedOf, type ReadHello, readHello } from './read-hello.ts';
 import { OUTPUT_WINDOW } from './remote-voice.ts';
 import { RemoteWorker } from './remote-worker.ts';
 import { SessionBeats } from './session-beats.ts';
 import { beatTimes } from './storage-home.ts';
+import { boundTo, covers, withoutScriptLabels } from './worker-namespaces.ts';
 
 export interface WorkerSessionsOptions {
   readonly nodeId: NodeId;
@@ -159,7 +153,10 @@ export class WorkerSessions implements Service {
     const messages = call.requests[Symbol.asyncIterator]();
     let session: Session | undefined;
     try {
-      const hello = readHello(await this.#first(messages), call.keyId);
+      const first = await this.#first(messages);
+      // The worker is gone: after a server stood still it finds such streams.
+      if (first === undefined) return;
+      const hello = readHello(first, call.keyId);
       const refused = this.#refusal(hello, call);
       if (refused) return yield goodbyeFrame(refused);
       session = await this.#open(hello, call);
@@ -171,6 +168,9 @@ export class WorkerSessions implements Service {
           afterMs: this.#options.silentMs,
         });
     } catch (error) {
+      const { log } = this.#options;
+      if (call.signal.aborted)
+        return log.debug({ err: error }, 'a stream broke before its worker was welcome');
       return yield goodbyeFrame(this.#goodbyeOf(error));
     }
     call.keepOpen();
@@ -214,11 +214,11 @@ export class WorkerSessions implements Service {
   async #open(hello: ReadHello, call: SessionCall): Promise<Session | undefined> {
     const { members, clock, nodeId } = this.#options;
     const { workerId, bootId, session: number, slots, handlers, shown, askedToDrain: draining } = hello;
-    const isOfAll = call.rights.namespaces === 'all';
-    const labels = isOfAll ? shown.labels : withoutScriptLabels(shown.labels);
+    const namespaces = boundTo(call);
+    const labels = namespaces === undefined ? shown.labels : withoutScriptLabels(shown.labels);
     const identity = { workerId, nodeId, incarnation: 0, bootId, session: number };
     const verdict = await members.registerWorker(
-      { ...shown, labels, ...identity, slots, handlers, draining },
+      { ...shown, labels, ...identity, slots, handlers, namespaces, draining },
       clock.now(),
     );
     // Nothing is awaited from here until the stream has its place: a worker that dials again may have said hello meanwhile, and the
@@ -236,14 +236,13 @@ export class WorkerSessions implements Service {
       throw error;
     }
     // What a worker of some namespaces says would count for all of them.
-    if (isOfAll) this.#describe(hello);
+    if (namespaces === undefined) this.#describe(hello);
     return session;
   }
 
-  #take(hello: ReadHello, { rights: { namespaces }, letGo }: SessionCall): Session {
+  #take(hello: ReadHello, call: SessionCall): Session {
     const { clock } = this.#options;
-    const only = namespaces === 'all' ? undefined : namespaces;
-    const worker = new RemoteWorker({ ...this.#options, ...hello, namespaces: only });
+    const worker = new RemoteWorker({ ...this.#options, ...hello, namespaces: boundTo(call) });
     let callOff: (() => void) | undefined;
     const session: Session = {
       ...{ worker, hello },
@@ -252,7 +251,7 @@ export class WorkerSessions implements Service {
         worker.takeNoMore();
         worker.frames.put(P.URGENCY.output, 0, (frame) => fillGoodbye(frame, goodbye));
         worker.frames.end();
-        callOff ??= clock.timer(GOODBYE_MS_MAX, letGo);
+        callOff ??= clock.timer(GOODBYE_MS_MAX, () => call.letGo());
       },
       closed: () => callOff?.(),
     };
@@ -283,7 +282,7 @@ export class WorkerSessions implements Service {
     });
     if (hello.draining) worker.leaves();
     if (isBuried) worker.takeNoMore();
-    log.info({ workerId, slots, handlers, session: hello.session }, 'a worker has connected');
+    log.info({ workerId, slots, ...loggedOf(handlers), session: hello.session }, 'a worker has connected');
   }
 
   #describe({ workerId, parameters }: ReadHello): void {
@@ -326,8 +325,9 @@ export class WorkerSessions implements Service {
         if (next.done) break;
         const { beat } = next.value;
         if (next.value.hello) throw new ProtocolBroken('a hello comes first, and once');
+        requireFrame(next.value);
         if (beat) {
-          requireLeases(beat.heldLeases);
+          requireBeat(beat, worker);
           listen();
           await beats.hear(beat);
           if (clock.monotonic() - recognisedAt >= recogniseMs) {

@@ -102,9 +102,7 @@ describe.each(SHAPES)('a worker %s', (shape) => {
     await eventually(() => expect(home.members.breakage.calls.beatWorker).toBeGreaterThan(beaten), SOON);
     await home.world.markDead(workerId);
     const next = await eventually(async () => {
-      const found = (await home.storage.members.workers()).filter(
-        (worker) => worker.alive && worker.handlers.includes('quick'),
-      );
+      const found = await home.storage.members.workersOffering('quick');
       expect(found).toMatchObject([{ draining: true }]);
       return found[0]!.workerId;
     }, SOON);
@@ -240,9 +238,12 @@ describe('a worker with a worker key', () => {
     await home.startRemote([address], { quick: quick! });
     const workerId = await registered();
     expect(home.link.workers()).toMatchObject([{ workerId, handlers: ['quick'], namespaces: ['media'] }]);
-    const listed = (await home.storage.members.workers()).find((worker) => worker.workerId === workerId);
+    const listed = await home.storage.members.findWorker(workerId, home.clock.now());
     expect(listed).toMatchObject({ language: 'typescript', session: 1, slots: 4, draining: false });
     expect(listed?.name).not.toBe('');
+    const { members } = home.storage;
+    expect(await members.workersOffering('quick', ['media'])).toHaveLength(1);
+    expect(await members.workersOffering('quick', ['other'])).toEqual([]);
   });
 
   test('is refused when it offers a handler that the key does not name', async () => {

@@ -1,7 +1,15 @@
 /** Handlers: list and read. */
 import { EXAMPLES, handlerAnswer, handlerView, PAGE_QUERY, rpc } from '@carillon/contract';
 import { z } from 'zod';
-import { type ApiContext, listReply, type Operation, operation, reading, readLimit } from './operation.ts';
+import {
+  type ApiContext,
+  listReply,
+  type Operation,
+  operation,
+  placeAfter,
+  reading,
+  readLimit,
+} from './operation.ts';
 
 const { method: call } = rpc.JobService;
 
@@ -22,11 +30,14 @@ export function handlerOperations({ operations }: ApiContext): Operation[] {
         200: { description: 'By name.', schema: z.array(handlerAnswer), example: [EXAMPLES.handler] },
       },
       handle: async ({ caller, query: { limit, cursor } }) =>
-        listReply(await operations.listHandlers(caller, { after: cursor, limit: readLimit(limit) }), {
-          limit,
-          view: handlerView,
-          cursorOf: ({ name }) => name,
-        }),
+        listReply(
+          await operations.listHandlers(caller, { after: placeAfter(cursor), limit: readLimit(limit) }),
+          {
+            limit,
+            view: handlerView,
+            cursorOf: ({ name }) => name,
+          },
+        ),
     }),
 
     operation({

@@ -1,16 +1,17 @@
-/** For people who look: why something does not run, the last outcomes of jobs, versions of a job, search, and runs in bulk. */
+/** For people who look: why something does not run, the last outcomes of jobs, versions of a job, and search. */
 import {
-  BULK_RUNS_BODY,
-  bulkRunsAnswer,
-  bulkRunsView,
   EXAMPLES,
+  etagOf,
+  jobRestoredAnswer,
+  jobRestoredView,
+  RESTORE_BODY,
   SEARCH_QUERY,
   STRIPS_QUERY,
   searchAnswer,
   searchView,
   stripsAnswer,
   stripsView,
-  toBulkRunsRequest,
+  toRestoreRequest,
   toStripsQuery,
   toVersionsQuery,
   VERSIONS_QUERY,
@@ -20,10 +21,9 @@ import {
   whyView,
 } from '@carillon/contract';
 import { z } from 'zod';
-import { userNamed } from './jobs.ts';
-import { type ApiContext, IDEMPOTENCY_KEY, type Operation, operation, reading } from './operation.ts';
+import { type ApiContext, IF_MATCH, type Operation, operation, reading } from './operation.ts';
 
-const { runId: RUN_ID, jobId: JOB_ID, newRunId: NEW_RUN_ID } = EXAMPLES;
+const { runId: RUN_ID, jobId: JOB_ID } = EXAMPLES;
 
 const AT_LIMIT = {
   state: 'waiting',
@@ -55,7 +55,7 @@ const NOT_DUE = {
   ...{ position: null, estimated_start_at: '2030-01-02T08:00:00.000Z' },
 };
 
-export function insightOperations({ operations, charge }: ApiContext): Operation[] {
+export function insightOperations({ operations }: ApiContext): Operation[] {
   return [
     operation({
       method: 'GET',
@@ -133,7 +133,12 @@ export function insightOperations({ operations, charge }: ApiContext): Operation
           schema: z.array(versionAnswer),
           example: [
             {
-              ...{ version: 2, at: '2030-01-02T09:00:00.000Z', action: 'jobs.update' },
+              ...{
+                version: 2,
+                restored_version: null,
+                at: '2030-01-02T09:00:00.000Z',
+                action: 'jobs.update',
+              },
               actor: { kind: 'user', id: '01893f2e-1111-7b3a-9d4e-5a6b7c8d9e0f', name: 'ada' },
               changes: [{ field: 'name', before: 'Report', after: 'Weekday report' }],
             },
@@ -149,6 +154,41 @@ export function insightOperations({ operations, charge }: ApiContext): Operation
             next: next === undefined ? undefined : String(next),
             cursorAt: (index) => String(versions[index]!.auditId),
           },
+        };
+      },
+    }),
+
+    operation({
+      method: 'POST',
+      path: '/jobs/{id}/restore',
+      access: ['jobs.read', 'jobs.update'],
+      tag: 'jobs',
+      summary: 'Bring back an earlier version of a job',
+      description:
+        'Its definition as it was, as a new version; whether it is paused, and the fires that are skipped, stay as they are. Credentials are not kept with versions: those of the job stay, and not_recorded names where. A job that runs once and gets another time that has passed runs at once. A version whose changes are not in the audit log is refused (409 version_not_recorded).',
+      subject: 'job',
+      headers: IF_MATCH,
+      body: reading(RESTORE_BODY, toRestoreRequest),
+      bodyExamples: {
+        'the first one': { version: 1 },
+        'only look': { version: 1, dry_run: true },
+      },
+      answers: {
+        200: {
+          description: 'The job as it is now, or what a dry run found. ETag holds the version.',
+          schema: jobRestoredAnswer,
+          example: {
+            ...{ outcome: 'restored', dry_run: false, not_recorded: [] },
+            changes: [{ field: 'name', before: 'Weekday report', after: 'Report' }],
+            ...{ ...EXAMPLES.job, name: 'Report', version: 3 },
+          },
+        },
+      },
+      handle: async ({ caller, id, ifVersion, body }) => {
+        const restored = await operations.restoreJob(caller, id, { ...body, ifVersion });
+        return {
+          body: jobRestoredView(restored, body.dryRun),
+          headers: { etag: etagOf(restored.job.version) },
         };
       },
     }),
@@ -178,47 +218,6 @@ export function insightOperations({ operations, charge }: ApiContext): Operation
         },
       },
       handle: async ({ caller, query }) => ({ body: searchView(await operations.search(caller, query.q)) }),
-    }),
-
-    operation({
-      method: 'POST',
-      path: '/runs/bulk',
-      isBulk: true,
-      access: ['runs.cancel', 'runs.rerun'],
-      tag: 'runs',
-      summary: 'Cancel many runs, or run them again',
-      description:
-        'Those of a filter, or those named in run_ids; results says what became of each. One request looks at up to 1,000 attempts; "next" of the answer, sent as "cursor", goes on with the rest of a filter. Without a status, cancel means runs that a worker has, with job_id also those that wait, and rerun means failed and timed_out. A filter means a run by its latest attempt alone. With an Idempotency-Key each run is run again once, however often the request is sent.',
-      cursor: 'cursor',
-      headers: IDEMPOTENCY_KEY,
-      body: reading(BULK_RUNS_BODY, toBulkRunsRequest),
-      bodyExamples: {
-        'dry run': { action: 'rerun', filter: { status: 'failed', since: '1h' }, dry_run: true },
-        'by ids': { action: 'cancel', run_ids: [RUN_ID] },
-      },
-      answers: {
-        200: {
-          description: 'What was done, or would be.',
-          schema: bulkRunsAnswer,
-          example: {
-            ...{ action: 'rerun', dry_run: false, matched: 1, changed: 1, unchanged: 0, refused: 0 },
-            run_ids: [RUN_ID],
-            results: [{ run_id: RUN_ID, outcome: 'changed', new_run_id: NEW_RUN_ID, error: null }],
-            next: null,
-          },
-        },
-      },
-      handle: async ({ caller, idempotencyKey, body: { of, ...request } }) => {
-        const named =
-          'selection' in of
-            ? { ...of, selection: { ...of.selection, userId: userNamed(caller, of.selection.userId) } }
-            : of;
-        const report = await operations.bulkRuns(caller, {
-          ...{ ...request, of: named, idempotencyKey },
-          charge: (items) => charge(caller, items),
-        });
-        return { body: bulkRunsView(request, report) };
-      },
     }),
   ];
 }

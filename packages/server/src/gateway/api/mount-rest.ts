@@ -93,7 +93,7 @@ function callReader(
       // Undefined only where the operation is open, and there nobody reads it.
       caller: request.caller as Caller,
       query: readQuery,
-      body: body && readInput(body, bodyOptional ? (request.body ?? {}) : request.body),
+      body: body && readInput(body, bodyOptional && request.body === undefined ? {} : request.body),
       idempotencyKey: isIdempotent ? parseIdempotencyKey(request.headers['idempotency-key']) : undefined,
       ifVersion: isVersioned ? parseIfMatch(request.headers['if-match']) : undefined,
       prefersMinimal: isPreferable && RETURN_MINIMAL.test(String(request.headers.prefer ?? '')),

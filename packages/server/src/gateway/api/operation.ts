@@ -3,7 +3,14 @@
  * REST and RPC reach it. Routes, calls, the OpenAPI document, the test of roles and the fuzz test follow from one table of these.
  */
 import { readShape, type Shape } from '@carillon/contract';
-import { type Action, type Caller, type JobId, Refusal, type RunId } from '@carillon/domain';
+import {
+  type Action,
+  type Caller,
+  hasControlCharacter,
+  type JobId,
+  Refusal,
+  type RunId,
+} from '@carillon/domain';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { OidcSignIn } from '../../oidc/oidc-sign-in.ts';
@@ -170,6 +177,8 @@ export interface ApiContext {
   readonly oidc?: Pick<OidcSignIn, 'label'> | undefined;
   /** Of this server. */
   readonly isAdminKey: (key: string) => boolean;
+  /** What the command needs to find this server, as flags; undefined: it is not known. */
+  readonly commandFlags?: (() => string) | undefined;
   /** For requests that do as much as many: counts their items against the limit of the caller. */
   readonly charge: (caller: Caller, items: number) => void;
   /** For streams: authenticates the caller again. */
@@ -215,26 +224,11 @@ export function listReply<Row>(
   return { body: shown.map(view), list: { hasMore: rows.length > limit, next, cursorAt } };
 }
 
-/** A part of a list that was read as a whole: what comes after the cursor. */
-export function wholeListReply<Row>(
-  rows: readonly Row[],
-  {
-    limit,
-    cursor,
-    ...how
-  }: {
-    limit: number;
-    cursor?: string | undefined;
-    view: (row: Row) => unknown;
-    cursorOf: (row: Row) => string;
-  },
-): Reply {
-  const at = cursor === undefined ? -1 : rows.findIndex((row) => how.cursorOf(row) === cursor);
-  if (cursor !== undefined && at < 0) {
-    const message = 'cursor is no position of this list; take it as it is from the Link header.';
-    throw new Refusal('field_invalid', message, { field: 'cursor' });
-  }
-  return listReply(rows.slice(at + 1, at + 1 + readLimit(limit)), { limit, ...how });
+/** Lists in the order of names and ids continue after one, also when that is gone meanwhile. */
+export function placeAfter(cursor: string | undefined): string | undefined {
+  if (cursor === undefined || !hasControlCharacter(cursor)) return cursor;
+  const message = 'cursor is no position of this list; take it as it is from the Link header.';
+  throw new Refusal('field_invalid', message, { field: 'cursor' });
 }
 
 /** A part of a list that would be larger than an answer may be ends early, and its cursor continues. */

@@ -11,12 +11,13 @@ import {
   runLogsAnswer,
   toRunLogsQuery,
 } from '@carillon/contract';
-import { type Caller, callerKey, Refusal } from '@carillon/domain';
+import { type Caller, Refusal } from '@carillon/domain';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { FollowedLog, RunLogText } from '../../operations/run-logs.ts';
+import { leavingAtEnd } from '../../run-logs/log-searches.ts';
 import { readParts } from '../../run-logs/run-logs.ts';
-import { StreamLimit } from '../rpc/stream-limit.ts';
+import { claimantOf, SharedLimit } from '../../shared-limit/shared-limit.ts';
 import {
   type ApiContext,
   type Call,
@@ -38,7 +39,7 @@ const STREAM_EXAMPLE = [
 
 export function runLogOperationsOf(context: ApiContext): Operation[] {
   const { operations } = context;
-  const limit = new StreamLimit({ what: 'Logs are followed', eachMax: 50, totalMax: 1_000 });
+  const limit = new SharedLimit({ what: 'logs are followed', eachMax: 50, totalMax: 1_000 });
   return [
     operation({
       method: 'GET',
@@ -101,7 +102,9 @@ export function runLogOperationsOf(context: ApiContext): Operation[] {
         }
         if (kind === 'stream') return await followed(context, { limit, call, request, reply });
         if (query.download) reply.header('content-disposition', `attachment; filename="run-${id}.log"`);
-        return textReply(await operations.readRunLog(caller, id, query), { request, reply });
+        const gone = goneSignal(reply);
+        const text = await operations.readRunLog(caller, id, query, gone);
+        return textReply(text, { request, reply, gone });
       },
     }),
   ];
@@ -123,13 +126,25 @@ function kindOf(
   return accept === '' && !asksForText ? 'story' : 'text';
 }
 
+/** Aborts when the connection is closed, or the answer was sent. */
+function goneSignal({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  if (raw.destroyed) gone.abort();
+  else raw.once('close', () => gone.abort());
+  return gone.signal;
+}
+
 function textReply(
   text: RunLogText,
-  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  { request, reply, gone }: { request: FastifyRequest; reply: FastifyReply; gone: AbortSignal },
 ): Reply {
   reply.type(TEXT_TYPE);
   const isHead = request.method === 'HEAD';
-  if (text.parts === undefined) return { body: isHead ? '' : Readable.from(joined(text.lines)) };
+  if (text.parts === undefined) {
+    if (gone.aborted || isHead) text.close();
+    else gone.addEventListener('abort', text.close, { once: true });
+    return { body: isHead ? '' : Readable.from(joined(text.lines)).once('close', text.close) };
+  }
   const bytes = text.parts.reduce((sum, part) => sum + part.bytes, 0);
   reply.header('accept-ranges', 'bytes');
   const range = rangeOf(request.headers.range, bytes);
@@ -177,7 +192,7 @@ async function* joined(lines: AsyncIterable<string>): AsyncGenerator<Buffer> {
 }
 
 interface Followed {
-  readonly limit: StreamLimit;
+  readonly limit: SharedLimit;
   readonly call: Call<RunLogsQuery>;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
@@ -190,17 +205,16 @@ async function followed(
   const { caller, id, query } = call;
   const header = [request.headers['last-event-id']].flat()[0];
   const after = readLogPosition(header || query.lastEventId);
-  const left = new AbortController();
-  const signal = AbortSignal.any([stopping, left.signal]);
+  // The body is closed when its reading has ended, which is to end before.
+  const signal = AbortSignal.any([stopping, goneSignal(reply)]);
   const recognise = (): Promise<Caller> => authenticate(request);
   const messages = await operations.followRunLog(caller, id, { ...query, after, recognise, signal });
-  const leave = limit.join(callerKey(caller));
-  const body = Readable.from(sse(messages), { highWaterMark: BUFFERED_MESSAGES });
+  const reading = leavingAtEnd(sse(messages), limit.join(claimantOf(caller, 'logs.read')));
+  const body = Readable.from(reading.items, { highWaterMark: BUFFERED_MESSAGES });
   const end = () => body.destroy();
   stopping.addEventListener('abort', end, { once: true });
   body.once('close', () => {
-    leave();
-    left.abort();
+    reading.close();
     stopping.removeEventListener('abort', end);
   });
   // Asks proxies not to collect the answer before they pass it on.

@@ -1,7 +1,10 @@
-/** Runs and the workers that execute them: list, read, stop, run again. */
+/** Runs and the workers that execute them: list, read, stop, run again, one or many. */
 import { Readable } from 'node:stream';
 import {
   ALL_RUNS_QUERY,
+  BULK_RUNS_BODY,
+  bulkRunsAnswer,
+  bulkRunsView,
   checkpointAnswer,
   checkpointFactsView,
   EXAMPLES,
@@ -19,6 +22,7 @@ import {
   shortRunAnswer,
   shortRunView,
   toAllRunsQuery,
+  toBulkRunsRequest,
   toRunRequest,
   toRunsQuery,
   toWorkerRunsQuery,
@@ -38,13 +42,14 @@ import { userNamed } from './jobs.ts';
 import {
   type ApiContext,
   IDEMPOTENCY_KEY,
+  listReply,
   type Operation,
   operation,
+  placeAfter,
   type Reply,
   reading,
   readLimit,
   restOperation,
-  wholeListReply,
 } from './operation.ts';
 
 const { method: call } = rpc.JobService;
@@ -54,7 +59,7 @@ const cancelled = (run: object, outcome: CancelledRun['outcome']) => ({
   ...{ run_id: EXAMPLES.runId, job_id: EXAMPLES.jobId, outcome, changed: true, run, status: outcome },
 });
 
-export function runOperations({ operations }: ApiContext): Operation[] {
+export function runOperations({ operations, charge }: ApiContext): Operation[] {
   return [
     operation({
       method: 'GET',
@@ -236,6 +241,49 @@ export function runOperations({ operations }: ApiContext): Operation[] {
         return { status: added ? 202 : 200, body: { job_id: jobId, run_id: runId }, also: { added } };
       },
     }),
+
+    operation({
+      method: 'POST',
+      path: '/runs/bulk',
+      isBulk: true,
+      access: ['runs.cancel', 'runs.rerun'],
+      tag: 'runs',
+      summary: 'Cancel many runs, or run them again',
+      description:
+        'Those of a filter, or those named in run_ids; results says what became of each. One request looks at up to 1,000 attempts; "next" of the answer, sent as "cursor", goes on with the rest of a filter. Without a status, cancel means runs that a worker has, with job_id also those that wait, and rerun means failed and timed_out. A filter means a run by its latest attempt alone. With an Idempotency-Key each run is run again once, however often the request is sent.',
+      cursor: 'cursor',
+      headers: IDEMPOTENCY_KEY,
+      body: reading(BULK_RUNS_BODY, toBulkRunsRequest),
+      bodyExamples: {
+        'dry run': { action: 'rerun', filter: { status: 'failed', since: '1h' }, dry_run: true },
+        'by ids': { action: 'cancel', run_ids: [EXAMPLES.runId] },
+      },
+      answers: {
+        200: {
+          description: 'What was done, or would be.',
+          schema: bulkRunsAnswer,
+          example: {
+            ...{ action: 'rerun', dry_run: false, matched: 1, changed: 1, unchanged: 0, refused: 0 },
+            run_ids: [EXAMPLES.runId],
+            results: [
+              { run_id: EXAMPLES.runId, outcome: 'changed', new_run_id: EXAMPLES.newRunId, error: null },
+            ],
+            next: null,
+          },
+        },
+      },
+      handle: async ({ caller, idempotencyKey, body: { of, ...request } }) => {
+        const named =
+          'selection' in of
+            ? { ...of, selection: { ...of.selection, userId: userNamed(caller, of.selection.userId) } }
+            : of;
+        const report = await operations.bulkRuns(caller, {
+          ...{ ...request, of: named, idempotencyKey },
+          charge: (items) => charge(caller, items),
+        });
+        return { body: bulkRunsView(request, report) };
+      },
+    }),
   ];
 }
 
@@ -259,12 +307,11 @@ export function workerOperations({ operations }: ApiContext): Operation[] {
           example: [EXAMPLES.worker],
         },
       },
-      handle: async ({ caller, query }) =>
-        wholeListReply(await operations.listWorkers(caller, { labels: query.label, alive: query.alive }), {
-          ...query,
-          view: workerView,
-          cursorOf: ({ workerId }) => workerId,
-        }),
+      handle: async ({ caller, query: { label: labels, alive, cursor, limit } }) => {
+        const page = { labels, alive, after: placeAfter(cursor), limit: readLimit(limit) };
+        const workers = await operations.listWorkers(caller, page);
+        return listReply(workers, { limit, view: workerView, cursorOf: ({ workerId }) => workerId });
+      },
     }),
 
     operation({

@@ -18,7 +18,7 @@ import {
   toSignIn,
   userView,
 } from '@carillon/contract';
-import { type Caller, stranger } from '@carillon/domain';
+import { type Caller, may, stranger } from '@carillon/domain';
 import { z } from 'zod';
 import { csrfTokenOf } from '../../accounts/secrets.ts';
 import { originOf } from '../authenticate/create-authenticate.ts';
@@ -36,7 +36,11 @@ import {
 
 const { method: call } = rpc.AccountService;
 
-export function sessionOperations({ operations, address, isAdminKey, oidc }: ApiContext): Operation[] {
+export function sessionOperations(context: ApiContext): Operation[] {
+  const { operations, address, isAdminKey, oidc } = context;
+  // It names a folder of the server.
+  const commandFlags = (caller: Caller) =>
+    may(caller, 'users.manage') ? context.commandFlags?.() : undefined;
   const cookie = sessionCookie(address);
   const open = (caller: Caller, given: SignInInput) => {
     switch (given.way) {
@@ -58,6 +62,7 @@ export function sessionOperations({ operations, address, isAdminKey, oidc }: Api
       description: [
         'With the name and password of a user, with the one-time ticket of the link that the server printed, or with its admin key.',
         'Sets a cookie. What changes something with it must carry csrf_token in X-CSRF-Token.',
+        'A session whose cookie the request carries ends.',
         'A session of a ticket or of the admin key belongs to nobody, may everything, and lasts at most 12 hours.',
       ].join(' '),
       body: reading(SIGN_IN_BODY, toSignIn),
@@ -72,7 +77,10 @@ export function sessionOperations({ operations, address, isAdminKey, oidc }: Api
       handle: async ({ body, request }) => {
         // Otherwise a foreign page could sign its visitor in as somebody else.
         requireOwnPage(request, address);
-        const { user, session, token } = await open(stranger(originOf(request)), body);
+        const caller = stranger(originOf(request));
+        const { user, session, token } = await open(caller, body);
+        const former = cookie.read(request);
+        if (former !== undefined) await operations.leaveFormerSession(caller, former);
         const { createdAtMs, expiresAtMs } = session;
         const maxAgeSeconds = Math.floor((expiresAtMs - createdAtMs) / 1_000);
         return {
@@ -99,7 +107,7 @@ export function sessionOperations({ operations, address, isAdminKey, oidc }: Api
       },
       handle: async ({ caller, session: tokenOf }) => {
         const token = caller.credential?.kind === 'session' ? tokenOf() : undefined;
-        if (token === undefined) return { body: callerView(caller, undefined) };
+        if (token === undefined) return { body: callerView(caller, undefined, commandFlags(caller)) };
         const session = await operations.getSession(caller, token);
         return {
           body: callerView(
@@ -109,6 +117,7 @@ export function sessionOperations({ operations, address, isAdminKey, oidc }: Api
               expiresAtMs: session.expiresAtMs,
               method: session.method,
             },
+            commandFlags(caller),
           ),
         };
       },

@@ -6,6 +6,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import type { Clock } from '@carillon/foundation';
 import { type ConnectionLimitSettings, ConnectionLimits } from './connection-limits.ts';
 import { createHttp2Side } from './http2-side.ts';
 import { OpenConnections } from './open-connections.ts';
@@ -19,8 +20,10 @@ export interface ListenerOptions {
   readonly requestTimeoutMs?: number;
   readonly headersTimeoutMs?: number;
   readonly handshakeTimeoutMs?: number;
-  /** Of HTTP/2. Left out: those for people. */
+  /** Left out: those for people. */
   readonly unsent?: UnsentLimits;
+  /** Of `unsent`; the other times are those of Node. Left out: that of the system. */
+  readonly clock?: Clock;
   /** Left out: no limits. */
   readonly limits?: ConnectionLimitSettings | undefined;
   /** A connection was closed at once because there are too many. */
@@ -73,7 +76,11 @@ export function createListener(options: ListenerOptions = {}): Listener {
     });
   };
   const connections = new OpenConnections();
-  const unsent = new UnsentGuard(options.unsent ?? UNSENT_LIMITS);
+  const unsent = new UnsentGuard(options.unsent ?? UNSENT_LIMITS, options.clock);
+  const serveHttp1 = (socket: Socket, serve: (socket: Socket) => void): void => {
+    unsent.watchSocket(socket);
+    serve(connections.spokeHttp1(socket));
+  };
   const secured = new Set<{ setSecureContext(certificate: Certificate): void }>();
   return {
     connections,
@@ -94,7 +101,7 @@ export function createListener(options: ListenerOptions = {}): Listener {
           admit(socket, () =>
             peekProtocol(socket, {
               withinMs: requestTimeoutMs,
-              onHttp1: () => http1(connections.spokeHttp1(socket)),
+              onHttp1: () => serveHttp1(socket, http1),
               onHttp2: () => http2.emit('connection', socket),
             }),
           );
@@ -118,7 +125,7 @@ export function createListener(options: ListenerOptions = {}): Listener {
       server.on('secureConnection', (socket: TLSSocket) => {
         connections.secured(socket);
         if (socket.alpnProtocol === 'h2') http2.emit('connection', socket);
-        else http1(connections.spokeHttp1(socket));
+        else serveHttp1(socket, http1);
       });
       secured.add(server);
       return connections.count(server);

@@ -73,7 +73,7 @@ export function createHttp2Side(options: Http2SideOptions): Http2Server {
   });
   server.on('session', (session) => {
     connections.spokeHttp2(session);
-    unsent.watch(session);
+    unsent.watchSession(session);
     closeWhenIdle(session);
   });
   return server;

@@ -6,7 +6,6 @@ import { rpc } from '@carillon/contract';
 import type { Clock } from '@carillon/foundation';
 import { protocol } from '@carillon/worker';
 import type { Operations } from '../../operations/operations.ts';
-import type { WorkerSessions } from '../../worker-home/worker-sessions.ts';
 import type { Operation } from '../api/operation.ts';
 import type { Readiness } from '../routes/health-routes.ts';
 import { bindRpc } from './bind-rpc.ts';
@@ -16,24 +15,29 @@ import { jobMethods } from './job-methods.ts';
 import { reflectionMethods } from './reflection-methods.ts';
 import { retrieveAllJobs } from './retrieve-all-jobs.ts';
 import type { RpcMethod } from './rpc-method.ts';
-import { workerMethods } from './worker-methods.ts';
 
 export interface MethodContext {
   readonly table: readonly Operation[];
   readonly operations: Operations;
   readonly readiness: () => Promise<Readiness>;
   readonly clock: Clock;
-  /** Left out: no worker connects here. */
-  readonly workers?: Pick<WorkerSessions, 'serve'> | undefined;
+  /** Workers connect here: their service is named with the others. Its call is no part of this list, for every server answers it. */
+  readonly takesWorkers?: boolean;
 }
 
-export function allMethods({ table, operations, readiness, clock, workers }: MethodContext): RpcMethod[] {
+export function allMethods({
+  table,
+  operations,
+  readiness,
+  clock,
+  takesWorkers,
+}: MethodContext): RpcMethod[] {
   const services = [
     rpc.JobService,
     rpc.AccountService,
     rpc.AuditService,
     rpc.health.Health,
-    ...(workers ? [protocol.WorkerService] : []),
+    ...(takesWorkers ? [protocol.WorkerService] : []),
   ];
   return [
     ...table.flatMap(bindRpc),
@@ -42,6 +46,5 @@ export function allMethods({ table, operations, readiness, clock, workers }: Met
     ...eventMethods({ operations, clock }),
     ...healthMethods({ readiness, clock, services: services.map(({ typeName }) => typeName) }),
     ...reflectionMethods(services),
-    ...(workers ? workerMethods(workers) : []),
   ];
 }

@@ -3,12 +3,12 @@
  * who watch share one check, however many they are.
  */
 import { rpc } from '@carillon/contract';
-import { callerKey, Refusal } from '@carillon/domain';
+import { Refusal } from '@carillon/domain';
 import { type Clock, sleep } from '@carillon/foundation';
 import { addressGroup } from '../../accounts/address-group.ts';
+import { type Claimant, claimantOf, SharedLimit } from '../../shared-limit/shared-limit.ts';
 import type { Readiness } from '../routes/health-routes.ts';
 import { type RpcMethod, serverStream, unary } from './rpc-method.ts';
-import { StreamLimit } from './stream-limit.ts';
 
 const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = rpc.health.HealthCheckResponse_ServingStatus;
 const LOOK_MS = 2_000;
@@ -33,9 +33,9 @@ export function healthMethods({ readiness, clock, services }: HealthContext): Rp
       ({ ready }) => (ready ? SERVING : NOT_SERVING),
       () => NOT_SERVING,
     );
-  const limit = { what: 'The health is watched', eachMax: WATCHERS_EACH_MAX, totalMax: WATCHERS_MAX };
-  const strangers = new StreamLimit(limit);
-  const signedIn = new StreamLimit(limit);
+  const limit = { what: 'streams of health are open', eachMax: WATCHERS_EACH_MAX, totalMax: WATCHERS_MAX };
+  const strangers = new SharedLimit(limit);
+  const signedIn = new SharedLimit(limit);
   return [
     unary(check, 'open', async ({ request: { service } }) => {
       if (!known.has(service)) throw new Refusal('route_not_found', `There is no service ${service}.`);
@@ -46,7 +46,7 @@ export function healthMethods({ readiness, clock, services }: HealthContext): Rp
       const { service } = request;
       // Whoever has no valid key watches as a stranger.
       const caller = await recognise().catch(() => undefined);
-      const leave = caller ? signedIn.join(callerKey(caller)) : strangers.join(addressGroup(address));
+      const leave = caller ? signedIn.join(claimantOf(caller)) : strangers.join(strangerAt(address));
       try {
         let last: number | undefined;
         while (!signal.aborted) {
@@ -61,4 +61,8 @@ export function healthMethods({ readiness, clock, services }: HealthContext): Rp
       }
     }),
   ];
+}
+
+function strangerAt(address: string): Claimant {
+  return { of: addressGroup(address), words: 'from there', shares: [], mayUseKept: true };
 }

@@ -3,13 +3,13 @@
  * that was revoked ends it, and rights that were taken away hold from the next page on.
  */
 import { jobView, rpc } from '@carillon/contract';
-import { type Caller, callerKey, type JobId, Refusal } from '@carillon/domain';
+import { type Caller, type JobId, Refusal } from '@carillon/domain';
 import { type Clock, sleep } from '@carillon/foundation';
 import type { Operations } from '../../operations/operations.ts';
+import { claimantOf, SharedLimit } from '../../shared-limit/shared-limit.ts';
 import { userNamed } from '../api/jobs.ts';
 import { HEARTBEAT_MS } from '../events/rights-check.ts';
 import { type RpcMethod, serverStream } from './rpc-method.ts';
-import { StreamLimit } from './stream-limit.ts';
 
 const { method } = rpc.JobService;
 const STREAM_PAGE_JOBS = 200;
@@ -25,8 +25,8 @@ interface RetrieveContext {
 }
 
 export function retrieveAllJobs({ operations, clock }: RetrieveContext): RpcMethod {
-  const streams = new StreamLimit({
-    what: 'All jobs are read',
+  const streams = new SharedLimit({
+    what: 'streams of all jobs are open',
     eachMax: STREAMS_EACH_MAX,
     totalMax: STREAMS_MAX,
   });
@@ -34,7 +34,7 @@ export function retrieveAllJobs({ operations, clock }: RetrieveContext): RpcMeth
   return serverStream(method.retrieveAllJobs, 'jobs.read', async function* (call) {
     const { request, signal, recognise } = call;
     const named = request.userId === '' ? undefined : rpc.storable(request.userId, 'user_id');
-    const leave = streams.join(callerKey(call.caller));
+    const leave = streams.join(claimantOf(call.caller, 'jobs.read'));
     try {
       let caller = call.caller;
       let afterJobId: JobId | undefined;

@@ -4,7 +4,7 @@
  */
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { rpc } from '@carillon/contract';
-import { type Caller, SERVER } from '@carillon/domain';
+import { type Caller, SERVER, sees } from '@carillon/domain';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { CALLERS, HERE } from '../role-matrix.fixture.ts';
@@ -282,6 +282,22 @@ test.each(CALLERS.filter(({ caller }) => caller !== undefined))(
     expect(answers).toEqual(expected);
   },
 );
+
+test('what a caller does not see is answered as what is not there, by every call about jobs and runs', async () => {
+  const target = await makeTarget(await makeDeadLetter());
+  const id = () => gateway.random.id();
+  const ids = { jobId: id(), endedRunId: id(), waitingRunId: id(), deadRunId: id() };
+  const missing = { ...target, ...ids, jobKey: 'missing' };
+  for (const { words, caller } of CALLERS) {
+    if (!caller || sees(caller, HERE)) continue;
+    gateway.caller = caller;
+    for (const [name, { ask }] of Object.entries(JOB_CALLS)) {
+      // It passes time; it names neither.
+      if (name === 'watchEvents') continue;
+      expect(await outcomeOf(ask(missing)), `${name} by ${words}`).toEqual(await outcomeOf(ask(target)));
+    }
+  }
+});
 
 test('nobody without a key calls anything but the health service', async () => {
   for (const { method, access } of gateway.methods) {

@@ -3,30 +3,29 @@
  * business of its home; here only the key and the certificate are judged, at the start and while the stream lasts.
  */
 import type { DescMethodBiDiStreaming } from '@bufbuild/protobuf';
-import { type Caller, mayOffer, Refusal, requireMay, workerNamespaces } from '@carillon/domain';
+import { type Caller, mayOffer, requireMay, workerNamespaces } from '@carillon/domain';
 import { protocol } from '@carillon/worker';
-import { createMethodImplSpec, type HandlerContext } from '@connectrpc/connect';
+import { Code, ConnectError, createMethodImplSpec, type HandlerContext } from '@connectrpc/connect';
+import { claimantOf, SharedLimit } from '../../shared-limit/shared-limit.ts';
 import { goodbyeFrame } from '../../worker-home/goodbye.ts';
 import type { WorkerRights, WorkerSessions } from '../../worker-home/worker-sessions.ts';
 import type { RpcHost, RpcMethod } from './rpc-method.ts';
-import { StreamLimit, type StreamShare } from './stream-limit.ts';
 
 const ACCESS = 'workers.connect';
-/**
- * A fleet of hundreds shares one key; every stream beats, and neither one key must take the place of all others, nor all keys that one
- * person has made or of one namespace, whose administrators make as many as they like.
- */
-const STREAMS_MAX = { eachMax: 500, sharedMax: 800, totalMax: 2_000 };
+/** Each is of one key: a fleet of hundreds shares it. */
+const STREAMS_MAX = { eachMax: 500, totalMax: 2_000 };
 /** Twice what a worker with the most slots has to say at once, of every run that it holds. */
 const FRAME_LIMITS = { items: 50_000, numbers: 400_000 };
 /** There may be room by then, here or at another server. */
 const FULL_PAUSE_MS = 10_000;
+const NO_DISPATCHER = 'This server has not the role dispatcher: dial one that has.';
 
+/** `workers` is undefined where the server lacks the role: with this status workers of every language dial the next address. */
 export function workerMethods(
-  workers: Pick<WorkerSessions, 'serve'>,
-  { eachMax, sharedMax, totalMax } = STREAMS_MAX,
+  workers: Pick<WorkerSessions, 'serve'> | undefined,
+  streamsMax = STREAMS_MAX,
 ): RpcMethod[] {
-  const limit = new StreamLimit({ what: 'Workers are connected', eachMax, totalMax });
+  const limit = new SharedLimit({ what: 'workers are connected', ...streamsMax });
   const method = protocol.WorkerService.method.session as DescMethodBiDiStreaming;
   return [
     {
@@ -37,43 +36,34 @@ export function workerMethods(
       implement: (host) =>
         createMethodImplSpec(method, async function* (requests, context) {
           let leave: (() => void) | undefined;
+          let isHandingOver = false;
           try {
             const call = sessionCall(host, context, requests as AsyncIterable<protocol.SessionRequest>);
-            const shares = sharesOf(host.callerOf(context), sharedMax);
-            const joined = join(limit, call.keyId, shares);
-            if (typeof joined === 'string')
-              return yield goodbyeFrame({ reason: joined, dialAgain: true, afterMs: FULL_PAUSE_MS });
-            leave = joined;
-            yield* workers.serve(call);
+            if (!workers) throw new ConnectError(NO_DISPATCHER, Code.Unavailable);
+            const claimant = {
+              ...claimantOf(host.callerOf(context), ACCESS),
+              ...{ of: `key ${call.keyId}`, words: 'with this key' },
+            };
+            const full = limit.refusalOf(claimant)?.message;
+            if (full !== undefined) {
+              isHandingOver = true;
+              return yield goodbyeFrame({ reason: full, dialAgain: true, afterMs: FULL_PAUSE_MS });
+            }
+            leave = limit.join(claimant);
+            for await (const frame of workers.serve(call)) {
+              isHandingOver = true;
+              yield frame;
+              isHandingOver = false;
+            }
           } catch (error) {
+            // The stream is gone: nothing can be answered, and nothing of ours failed.
+            if (isHandingOver) throw error;
             throw host.errorOf(error, context);
           } finally {
             leave?.();
           }
         }),
     },
-  ];
-}
-
-/** Answers how to leave, or why there is no room. */
-function join(limit: StreamLimit, keyId: string, shares: readonly StreamShare[]): (() => void) | string {
-  try {
-    return limit.join(keyId, shares);
-  } catch (error) {
-    if (error instanceof Refusal) return error.message;
-    throw error;
-  }
-}
-
-/** A key of all namespaces is given by those who run the installation, and counts for none. */
-function sharesOf(caller: Caller, max: number): StreamShare[] {
-  const maker = caller.credential?.makerId ?? caller.userId;
-  const namespaces = workerNamespaces(caller);
-  return [
-    ...(maker === undefined ? [] : [{ of: `user ${maker}`, max, words: 'with keys of one person' }]),
-    ...(namespaces === 'all' ? [] : namespaces).map((namespace) => ({
-      ...{ of: `namespace ${namespace}`, max, words: `for the namespace ${namespace}` },
-    })),
   ];
 }
 

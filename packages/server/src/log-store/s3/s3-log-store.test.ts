@@ -11,6 +11,7 @@ import { RunLogs, readParts } from '../../run-logs/run-logs.ts';
 import { RunOutput } from '../../run-output/run-output.ts';
 import { MemoryRunLogStore } from '../../storage/memory/memory-run-log-store.ts';
 import { describeLogStore } from '../conformance.ts';
+import { dayOf, type LogKey } from '../log-store.ts';
 import { S3Bucket } from './s3-bucket.ts';
 import { S3LogStore, type S3LogStoreOptions } from './s3-log-store.ts';
 
@@ -47,7 +48,7 @@ describe('the objects of logs', () => {
     await one.write(log, START, Buffer.from('one\n'));
     await one.write(log, { segment: 0, offset: 4 }, Buffer.from('two\n'));
     const folder = `${shared.prefix}/2030-01-31/${log.runId}/3`;
-    expect(await bucket.keys(folder)).toEqual([`${folder}/0-0-8.log`]);
+    expect(await bucket.keys(folder)).toEqual([expect.stringMatching(/\/3\/0-0-8-\d{13}\.log$/)]);
     const big = Buffer.alloc(256 * 1_024, 'x');
     await one.write(log, { segment: 0, offset: 8 }, big);
     await one.write(log, { segment: 0, offset: 8 + big.length }, Buffer.from('end\n'));
@@ -56,6 +57,35 @@ describe('the objects of logs', () => {
     const read = await other.read(log, { segment: 0, from: 6, bytesMax: big.length + 4 });
     expect(Buffer.from(read).toString()).toBe(`o\n${big.toString()}en`);
     expect(other.isShared).toBe(true);
+  });
+
+  test('stay few however many runs write a little in turn', async () => {
+    const shared = options();
+    const [store, bucket] = [kept(new S3LogStore(shared)), kept(new S3Bucket(shared))];
+    const logs = Array.from({ length: 70 }, () => newLog());
+    for (const offset of [0, 2, 4])
+      await Promise.all(logs.map((log) => store.write(log, { segment: 0, offset }, Buffer.from('x\n'))));
+    expect((await bucket.keys(`${shared.prefix}/`)).length).toBe(logs.length);
+  });
+
+  test('have their ends in memory up to a bound, those that were written last', async () => {
+    const shared = options({ lastPartsBytesMax: 3 * 2_048 });
+    const [store, bucket] = [kept(new S3LogStore(shared)), kept(new S3Bucket(shared))];
+    const objects = (log: LogKey) => bucket.keys(`${shared.prefix}/${log.day}/${log.runId}/`);
+    const write = (log: LogKey, offset: number) =>
+      store.write(log, { segment: 0, offset }, Buffer.alloc(1_000, 'x'));
+    const logs = Array.from({ length: 4 }, () => newLog());
+    for (const log of logs) await write(log, 0);
+    const [first, , , last] = logs;
+    for (const log of [last!, first!]) await write(log, 1_000);
+    expect((await objects(last!)).length).toBe(1);
+    expect((await objects(first!)).length).toBe(2);
+    expect(await store.segments(first!)).toEqual([{ start: 0, bytes: 2_000 }]);
+    // What begins anew, or is dropped, leaves its room.
+    for (let times = 0; times < 10; times += 1) await write(last!, 0);
+    await store.dropSegment(logs[1]!, 0);
+    await write(first!, 2_000);
+    expect((await objects(first!)).length).toBe(2);
   });
 
   test('that arrive late, or stay beside a longer one, are read once', async () => {
@@ -69,6 +99,50 @@ describe('the objects of logs', () => {
     expect(await store.segments(log)).toEqual([{ start: 0, bytes: 12 }]);
     const read = await store.read(log, { segment: 0, from: 2, bytesMax: 100 });
     expect(Buffer.from(read).toString()).toBe('23456789ab');
+  });
+
+  describe('of a process that died and arrive when the next one has gone on', () => {
+    const text = async (store: S3LogStore, log: LogKey) =>
+      Buffer.from(await store.read(log, { segment: 0, from: 0, bytesMax: 1_000 })).toString();
+    const write = (store: S3LogStore, offset: number, log: LogKey, said: string) =>
+      store.write(log, { segment: 0, offset }, Buffer.from(said));
+
+    test.each([
+      ['', 'after it', 1],
+      ['one\n', 'after it', 1],
+      ['one\n', 'before it, as its clock says', -3_600_000],
+    ])('after %j hide nothing of the next, which started %s', async (begun, _when, laterMs) => {
+      const shared = options();
+      const bucket = kept(new S3Bucket(shared));
+      const log = { ...newLog(), day: dayOf(Date.now()) };
+      const nowMs = Date.now();
+      const startedAt = (atMs: number) =>
+        kept(new S3LogStore({ ...shared, clock: { ...systemClock, now: () => atMs } }));
+      const objects = async () =>
+        Promise.all(
+          (await bucket.keys(`${shared.prefix}/`)).map(async (key) => ({
+            ...{ key, bytes: (await bucket.get(key, { from: 0, bytes: 1_000 }))! },
+          })),
+        );
+      const dead = startedAt(nowMs);
+      const end = begun.length;
+      if (end > 0) await write(dead, 0, log, begun);
+      const before = await objects();
+      await write(dead, end, log, 'lost two\nlost three\n');
+      // Its last request is still under way.
+      const [late] = await objects();
+      await bucket.remove(late!.key);
+      for (const { key, bytes } of before) await bucket.put(key, bytes);
+
+      const next = startedAt(nowMs + laterMs);
+      expect(await next.segments(log)).toEqual(end === 0 ? [] : [{ start: 0, bytes: end }]);
+      await write(next, end, log, 'next\n');
+      await bucket.put(late!.key, late!.bytes);
+      expect(await text(next, log)).toBe(`${begun}next\n`);
+      await write(next, end + 5, log, 'and more of the next one\n');
+      expect(await text(next, log)).toBe(`${begun}next\nand more of the next one\n`);
+      expect(await next.segments(log)).toEqual([{ start: 0, bytes: end + 30 }]);
+    });
   });
 
   test('of many pages are all listed, and removed in steps', async () => {

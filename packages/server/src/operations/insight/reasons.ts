@@ -79,6 +79,18 @@ export function noWorkerReason(handler: string, sinceMs: number | undefined): Re
   return reason('no_worker', `No worker offers the handler \`${handler}\`.`, { sinceMs, fix });
 }
 
+/** Servers run jobs, and none of them runs scripts: unless told otherwise, those that others can reach do not. */
+export function scriptsOffReason(sinceMs: number | undefined): Reason {
+  return reason(
+    'scripts_off',
+    'No worker offers the handler `script`: the server was started without scripts.',
+    {
+      sinceMs,
+      fix: 'Start the server with --script-enabled (docs/scripts.md), or a worker for scripts beside it: carillon worker --handlers script',
+    },
+  );
+}
+
 export interface WorkersOfHandler {
   readonly handler: string;
   /** Those that live and take runs. */

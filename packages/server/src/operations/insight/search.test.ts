@@ -78,19 +78,22 @@ describe('search', () => {
     expect(await titles('team', viewer)).toEqual(['namespace team-a']);
   });
 
-  test('reads workers and namespaces once a second, however often somebody types', async () => {
+  test('reads the workers that match, not all of them, and once a second for all who search for the same', async () => {
     const { members } = fixture.storage;
-    const workers = members.workers.bind(members);
-    let reads = 0;
-    members.workers = () => {
-      reads += 1;
-      return workers();
+    const listWorkers = members.listWorkers.bind(members);
+    const asked: unknown[] = [];
+    members.listWorkers = (page) => {
+      asked.push([page.text, page.limit <= 100]);
+      return listWorkers(page);
     };
-    for (const text of ['t', 'te', 'tea', 'team']) await search(text);
-    expect(reads).toBe(1);
+    for (const text of ['te', 'team', 'team', 'TEAM']) await search(text);
+    expect(asked).toEqual([
+      ['te', true],
+      ['team', true],
+    ]);
     fixture.clock.advance(1_001);
     await search('team');
-    expect(reads).toBe(2);
+    expect(asked).toHaveLength(3);
   });
 
   test('shows nothing of what the caller may not see', async () => {

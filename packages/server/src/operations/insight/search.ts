@@ -32,13 +32,16 @@ const SHARED_MS = 1_000;
 const SHARED_MAX = 200;
 
 type Namespaces = Awaited<ReturnType<OperationPorts['accounts']['operations']['listNamespaces']>>;
-type Workers = Awaited<ReturnType<OperationPorts['storage']['members']['workers']>>;
+type Workers = Awaited<ReturnType<OperationPorts['storage']['members']['listWorkers']>>;
 
 export function searchOperations(ports: OperationPorts) {
   const expiry = { ttlMs: SHARED_MS, clock: ports.clock };
-  const workers = new Cache<'all', Workers>({ entriesMax: 1, expiry });
+  const workers = new Cache<string, Workers>({ entriesMax: SHARED_MAX, expiry });
   const namespaces = new Cache<string, Namespaces>({ entriesMax: SHARED_MAX, expiry });
-  const readWorkers = () => workers.getOrLoad('all', () => ports.storage.members.workers());
+  const readWorkers = (text: string) => {
+    const page = { text, limit: HITS_MAX + 1, nowMs: ports.clock.now() };
+    return workers.getOrLoad(text, () => ports.storage.members.listWorkers(page));
+  };
   const readNamespaces = (caller: Caller) => {
     // Shared by all who know of the same namespaces.
     const known = [...new Set(caller.grants.map(({ namespace }) => namespace))].sort();
@@ -143,14 +146,12 @@ function wholeNamespaces(caller: Caller): readonly string[] | undefined {
 }
 
 async function workersNamed(
-  readWorkers: () => Promise<Workers>,
+  readWorkers: (text: string) => Promise<Workers>,
   caller: Caller,
   text: string,
 ): Promise<SearchResult> {
   if (!may(caller, 'workers.read')) return none;
-  const workers = (await readWorkers()).filter(({ workerId, name = '' }) =>
-    [workerId, name].some((word) => word.toLowerCase().includes(text)),
-  );
+  const workers = await readWorkers(text);
   const hits = workers.slice(0, HITS_MAX).map(({ workerId, name, alive, draining, handlers }): SearchHit => {
     const state = alive ? (draining ? 'draining' : 'alive') : 'lost';
     return {

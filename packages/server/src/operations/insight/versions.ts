@@ -2,6 +2,7 @@
 import { type Caller, type Job, type JobId, type JobVersion, may, shapeOf } from '@carillon/domain';
 import type { AuditRecord } from '../../storage/audit-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
+import { entriesAbout } from '../support/entries-about.ts';
 import { visibleJob } from '../support/visibility.ts';
 
 export interface ListedVersions {
@@ -11,9 +12,10 @@ export interface ListedVersions {
 }
 
 /** Those that make a version; others, such as runs that people ask for, are about the job too. */
-const MADE_BY = new Set([
+export const MADE_BY: ReadonlySet<string> = new Set([
   'jobs.create',
   'jobs.update',
+  'jobs.restore',
   'jobs.pause',
   'jobs.resume',
   'jobs.skip',
@@ -21,8 +23,9 @@ const MADE_BY = new Set([
   'jobs.cancel',
 ]);
 
-const ENTRIES_PER_READ = 200;
-const READS_MAX = 5;
+/** Other entries about the job may lie between. */
+const ENTRIES_MIN = 5;
+const READS_MAX = 20;
 
 export function versionOperations(ports: OperationPorts) {
   return {
@@ -36,15 +39,16 @@ export function versionOperations(ports: OperationPorts) {
       const versions: JobVersion[] = [];
       let lookedTo = beforeId;
       for (let reads = 0; reads < READS_MAX; reads += 1) {
-        const entries = await ports.audit.ofSubject({
-          ...{ subjectId: jobId, limit: ENTRIES_PER_READ, beforeId: lookedTo },
+        const asked = Math.max(ENTRIES_MIN, limit - versions.length + 1);
+        const { rows, next } = await entriesAbout(ports, {
+          ...{ subjectId: jobId, limit: asked, beforeId: lookedTo },
         });
-        for (const entry of entries) {
+        for (const entry of rows) {
           if (versions.length === limit) return { versions, next: lookedTo };
           lookedTo = entry.auditId;
           if (MADE_BY.has(entry.action)) versions.push(versionOf(caller, job, entry));
         }
-        if (entries.length < ENTRIES_PER_READ) return { versions, next: undefined };
+        if (next === undefined || rows.length < asked) return { versions, next };
       }
       return { versions, next: lookedTo };
     },
@@ -57,7 +61,7 @@ function versionOf(
   { action, atMs, actor, auditId, ...entry }: AuditRecord,
 ): JobVersion {
   const before = fieldsOf(entry.before);
-  const { version, ...after } = fieldsOf(entry.after);
+  const { version, restored_version: restored, ...after } = fieldsOf(entry.after);
   const isMade = action === 'jobs.create';
   const shown = payloadShownTo(caller, job);
   const changes = [...new Set([...Object.keys(before), ...Object.keys(after)])].map((field) => ({
@@ -68,8 +72,13 @@ function versionOf(
   const { kind, id, name } = actor;
   return {
     ...{ atMs, action, actor: { kind, id, name }, changes, auditId },
-    version: isMade ? 1 : typeof version === 'number' ? version : undefined,
+    version: isMade ? 1 : numberOf(version),
+    restoredVersion: numberOf(restored),
   };
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
 }
 
 function fieldsOf(text: string | undefined): Record<string, unknown> {

@@ -15,11 +15,14 @@ const create = async (input: Parameters<OperationsFixture['operations']['createJ
   (await fixture.operations.createJob(input)).jobId;
 
 /** A worker that offers these handlers. */
-async function offer(handlers: readonly string[], over: { slots?: number; workerId?: string } = {}) {
-  const { slots = 1, workerId = 'worker-1' } = over;
+async function offer(
+  handlers: readonly string[],
+  over: { slots?: number; workerId?: string; namespaces?: string[] } = {},
+) {
+  const { slots = 1, workerId = 'worker-1', namespaces } = over;
   await fixture.storage.members.registerWorker(
     {
-      ...{ workerId: workerId as WorkerId, slots, handlers, session: 0, incarnation: 1 },
+      ...{ workerId: workerId as WorkerId, slots, handlers, namespaces, session: 0, incarnation: 1 },
       nodeId: '00000000-0000-7000-8000-00000000000a' as NodeId,
       bootId: '00000000-0000-7000-8000-00000000000b' as BootId,
     },
@@ -45,6 +48,35 @@ describe('why a run waits', () => {
     const { reasons } = await fixture.operations.whyRun(call as string as RunId);
     expect(reasons[0]!.fix).toBe('Start a worker that does: carillon worker --handlers http');
     expect(await fixture.operations.whyJob(jobId)).toEqual(why);
+  });
+
+  test('only workers of other namespaces offer its handler: nobody does, and their slots do not count', async () => {
+    const jobId = await create({ name: 'job', handler: 'resize' });
+    const runId = jobId as string as RunId;
+    await offer(['resize'], { namespaces: ['beta'] });
+    expect((await fixture.operations.whyRun(runId)).reasons).toMatchObject([{ code: 'no_worker' }]);
+    expect((await fixture.operations.readStatsNow({})).unofferedHandlers).toEqual(['resize']);
+    await offer(['resize'], { workerId: 'worker-2', namespaces: ['default'] });
+    await fixture.storage.members.drainWorker('worker-2' as WorkerId, true);
+    expect((await fixture.operations.whyRun(runId)).reasons).toMatchObject([{ code: 'workers_draining' }]);
+  });
+
+  test('the servers were started without scripts: said so, with how to switch them on', async () => {
+    const jobId = await create({
+      ...{ name: 'tidy', handler: 'script', payload: { interpreter: 'bash', script: 'true' } },
+    });
+    const runId = jobId as string as RunId;
+    const without = await fixture.operations.whyRun(runId);
+    expect(without.reasons).toMatchObject([{ code: 'no_worker' }]);
+    await offer(['http']);
+    const { reasons } = await fixture.operations.whyRun(runId);
+    expect(reasons).toMatchObject([
+      {
+        code: 'scripts_off',
+        text: 'No worker offers the handler `script`: the server was started without scripts.',
+        fix: expect.stringContaining('--script-enabled (docs/scripts.md)'),
+      },
+    ]);
   });
 
   test('its job is at its limit: limit and holder are named, with position and a guess of its start', async () => {

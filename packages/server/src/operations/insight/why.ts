@@ -22,6 +22,7 @@ import {
 import type { Standing, StripRun } from '../../storage/insight-store.ts';
 import type { RunView } from '../../storage/run-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
+import { entriesAbout } from '../support/entries-about.ts';
 import { requireVisible, visibleRun } from '../support/visibility.ts';
 import {
   atLimitReason,
@@ -36,6 +37,7 @@ import {
   pausedReason,
   retryWaitReason,
   runningReason,
+  scriptsOffReason,
   skippedReason,
   startTimeoutReason,
   succeededReason,
@@ -153,7 +155,7 @@ async function explainPlan(
 
 /** When somebody last paused it, as the audit log knows. */
 async function pausedSince({ audit }: OperationPorts, { jobId }: Job): Promise<number | undefined> {
-  const entries = await audit.ofSubject({ subjectId: jobId, limit: ENTRIES_MAX });
+  const { rows: entries } = await entriesAbout({ audit }, { subjectId: jobId, limit: ENTRIES_MAX });
   return entries.find(({ action }) => action === 'jobs.pause')?.atMs;
 }
 
@@ -162,7 +164,7 @@ async function skippedSince(
   { audit }: OperationPorts,
   { jobId, scheduledAtMs }: RunView,
 ): Promise<number | undefined> {
-  const entries = await audit.ofSubject({ subjectId: jobId, limit: ENTRIES_MAX });
+  const { rows: entries } = await entriesAbout({ audit }, { subjectId: jobId, limit: ENTRIES_MAX });
   const at = new Date(scheduledAtMs).toISOString();
   return entries.find(({ action, after }) => action === 'jobs.skip' && after?.includes(`"${at}"`) === true)
     ?.atMs;
@@ -254,7 +256,7 @@ async function explainWaiting(
       return {
         ...{
           state: 'waiting',
-          reasons: [noWorkerReason(job.handler, sinceMs), ...expiry(standing)],
+          reasons: [await nobodyReason(ports, job, sinceMs), ...expiry(standing)],
           position,
         },
         estimatedStartMs: undefined,
@@ -262,7 +264,7 @@ async function explainWaiting(
     case 'claimable': {
       if (ahead === undefined && sinceMs < clock.now() - OVERDUE_MS && (await isUnscheduled(ports, job)))
         return { state: 'waiting', reasons: [noSchedulerReason(sinceMs)], ...NO_START };
-      const workers = await workersOf(ports, job.handler);
+      const workers = await workersOf(ports, job);
       const isTold = may(caller, 'workers.read');
       const reason = workersReason(workers, { sinceMs, isTold, ahead, namespace: job.namespace });
       const isQueued = reason.code === 'slots_busy' || reason.code === 'behind_others';
@@ -274,17 +276,37 @@ async function explainWaiting(
   }
 }
 
+/** A server that runs jobs of its own is a worker without a stream: it would offer scripts if it were told to run them. */
+async function nobodyReason(
+  { storage }: OperationPorts,
+  { handler }: Job,
+  sinceMs: number | undefined,
+): Promise<Reason> {
+  if (handler === 'script') {
+    const workers = await storage.members.workers();
+    if (workers.some(({ alive, session }) => alive && session === 0)) return scriptsOffReason(sinceMs);
+  }
+  return noWorkerReason(handler, sinceMs);
+}
+
 /** That it will be given up, where its job says so. */
 function expiry(standing: Standing | undefined): Reason[] {
   return standing?.expiresAtMs === undefined ? [] : [startTimeoutReason(standing.expiresAtMs)];
 }
 
-async function workersOf({ storage }: OperationPorts, handler: string): Promise<WorkersOfHandler> {
-  const [all, held] = await Promise.all([storage.members.workers(), storage.members.leasedRuns()]);
-  const offering = all.filter(({ alive, handlers }) => alive && handlers.includes(handler));
+/** Those that may be given the job. */
+async function workersOf(
+  { storage }: OperationPorts,
+  { handler, namespace }: Job,
+): Promise<WorkersOfHandler> {
+  const { members } = storage;
+  const [offering, held] = await Promise.all([
+    members.workersOffering(handler, [namespace]),
+    members.leasedRuns(),
+  ]);
   const taking = offering.filter(({ draining }) => !draining);
   const drained = offering.filter(({ draining }) => draining);
-  const sum = (count: (worker: (typeof all)[number]) => number) =>
+  const sum = (count: (worker: (typeof offering)[number]) => number) =>
     taking.reduce((total, worker) => total + count(worker), 0);
   return {
     ...{ handler, taking: taking.length, draining: drained.length, drainingId: drained[0]?.workerId },

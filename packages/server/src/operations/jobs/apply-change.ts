@@ -10,6 +10,7 @@ import {
   Refusal,
   requireMay,
   requireMayScript,
+  type SkippedFire,
 } from '@carillon/domain';
 import { auditEntry, jobSubject } from '../../audit/audit-log.ts';
 import { requireSecrets } from '../../secrets/secrets.ts';
@@ -38,6 +39,8 @@ export interface ChangeRequest {
   readonly action: Action;
   /** In the audit log, where one permission covers several operations. */
   readonly recordedAs?: string;
+  /** Recorded beside what changed. */
+  readonly noted?: object;
   /** Only if the job is at one of these versions. */
   readonly ifVersion?: readonly number[] | undefined;
   /** Decides, and changes nothing. */
@@ -47,7 +50,7 @@ export interface ChangeRequest {
 /** decide answers undefined when the job already is as requested: repeating a request changes nothing. */
 export async function changeJob(
   ports: Pick<OperationPorts, 'storage' | 'clock' | 'handlers'>,
-  { caller, jobId, action, recordedAs = action, ifVersion, dryRun = false }: ChangeRequest,
+  { caller, jobId, action, recordedAs = action, noted, ifVersion, dryRun = false }: ChangeRequest,
   decide: (read: JobWithPlan, nowMs: number) => Decision | undefined | Promise<Decision | undefined>,
 ): Promise<Changed> {
   const { jobs } = ports.storage;
@@ -71,7 +74,7 @@ export async function changeJob(
     const job = { ...decision.job, version: before.version + 1, updatedAtMs: nowMs };
     if (dryRun) return { job, pending };
     const fields = changedFields(before, job);
-    const after = { ...fields.after, version: job.version };
+    const after = { ...fields.after, ...noted, version: job.version };
     const change = { action: recordedAs, ...jobSubject(job), before: fields.before, after };
     const applied = await jobs.apply({
       job,
@@ -94,14 +97,27 @@ function requireVersion(job: Job, allowed: readonly number[] | undefined): void 
   throw new Refusal('version_mismatch', message, { field: 'If-Match' });
 }
 
-/** The fields of two versions of a job that differ; undefined fields are recorded as null. */
+/** The fields of two versions of a job that differ; undefined fields are recorded as null. Of skips: the instants. */
 function changedFields(before: Job, after: Job): { before: object; after: object } {
   const [was, is]: [Record<string, unknown>, Record<string, unknown>] = [{}, {}];
   for (const name of Object.keys(after) as (keyof Job)[]) {
-    if (name === 'version' || name === 'updatedAtMs') continue;
+    if (name === 'version' || name === 'updatedAtMs' || name === 'skips') continue;
     if (JSON.stringify(before[name]) === JSON.stringify(after[name])) continue;
     was[name] = before[name] ?? null;
     is[name] = after[name] ?? null;
   }
+  // A job may have a hundred of them: only those that differ are recorded. What has passed is in the ledger.
+  const ahead = (job: Job) => (job.skips ?? []).filter(({ atMs }) => atMs > after.updatedAtMs);
+  const taken = instantsWithout(ahead(before), after.skips);
+  const added = instantsWithout(ahead(after), before.skips);
+  if (taken.length + added.length > 0) {
+    was.skips = taken.length > 0 ? taken : null;
+    is.skips = added.length > 0 ? added : null;
+  }
   return { before: was, after: is };
+}
+
+function instantsWithout(skips: readonly SkippedFire[], others: readonly SkippedFire[] = []): string[] {
+  const known = new Set(others.map(({ atMs }) => atMs));
+  return skips.filter(({ atMs }) => !known.has(atMs)).map(({ atMs }) => new Date(atMs).toISOString());
 }

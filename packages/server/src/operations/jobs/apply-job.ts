@@ -14,7 +14,6 @@ import {
   sameDefinition,
   sees,
   shownStatus,
-  skipsAhead,
 } from '@carillon/domain';
 import type { JobWithPlan } from '../../storage/job-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
@@ -23,7 +22,7 @@ import { jobKeyTaken } from '../support/visibility.ts';
 import { changeJob, type Decision } from './apply-change.ts';
 import { replan } from './change-jobs.ts';
 import { createdJob, prepareJob } from './create-jobs.ts';
-import { comingSkips, detailsOfRead, type JobDetails, nextRunMs } from './list-jobs.ts';
+import { comingSkips, detailsOfRead, type JobDetails, nextRunMs, withOwners } from './list-jobs.ts';
 
 export interface JobKey {
   /** Undefined: where jobs of the caller are made. */
@@ -60,7 +59,8 @@ export function jobsByKey(ports: OperationPorts) {
     if (!read || !sees(caller, read.job)) throw keyNotFound({ namespace, key });
     requireMay(caller, 'jobs.read', read.job);
     const activity = await storage.runs.activityOfJob(read.job.jobId, clock.now());
-    return detailsOfRead({ ...read, job: jobShownTo(caller, read.job) }, activity);
+    const details = detailsOfRead({ ...read, job: jobShownTo(caller, read.job) }, activity);
+    return (await withOwners(ports, [details]))[0]!;
   }
 
   async function applyJob(caller: Caller, request: ApplyRequest): Promise<AppliedJob> {
@@ -151,9 +151,8 @@ function replacement(read: JobWithPlan, input: JobInput, nowMs: number): Decisio
   if (!isCancelled && sameDefinition(definition, current)) return undefined;
   const job: Job = { ...current, ...definition };
   if (!scheduleChanged && !isCancelled) return { job, pending: { kind: 'keep' } };
-  const first = replan(job, { read, nowMs });
+  const { first, skips } = replan(job, { read, nowMs });
   const status = current.status === 'PAUSED' ? 'PAUSED' : 'SCHEDULED';
-  const skips = skipsAhead(job.schedule, current.skips, nowMs);
   return { job: { ...job, status, skips }, pending: { kind: 'replan', first } };
 }
 

@@ -2,6 +2,7 @@
 import {
   type Action,
   actorOf,
+  actorText,
   addSkip,
   BULK_JOBS_MAX,
   type BulkAction,
@@ -105,8 +106,7 @@ export function jobChanges(ports: OperationPorts, lanes: BulkLanes) {
       if (!scheduleChanged) {
         return sameDefinition(job, current) ? undefined : { job, pending: { kind: 'keep' } };
       }
-      const first = replan(job, { read, nowMs });
-      const skips = skipsAhead(job.schedule, current.skips, nowMs);
+      const { first, skips } = replan(job, { read, nowMs });
       return {
         job: { ...job, skips, status: hasEnded(current) ? 'SCHEDULED' : job.status },
         pending: { kind: 'replan', first },
@@ -148,7 +148,7 @@ export function jobChanges(ports: OperationPorts, lanes: BulkLanes) {
     jobId: JobId,
     { atMs, ...options }: ChangeOptions & { readonly atMs: number },
   ): Promise<ChangedJob> {
-    const by = actorOf(caller).name;
+    const by = actorText(actorOf(caller));
     return changeSkips({ caller, jobId, recordedAs: 'jobs.skip', ...options }, (request) =>
       addSkip({ ...request, atMs, by }),
     );
@@ -276,14 +276,21 @@ export function jobChanges(ports: OperationPorts, lanes: BulkLanes) {
   return { updateJob, pauseJob, resumeJob, skipFire, unskipFire, cancelJob, deleteJob, bulkJobs };
 }
 
-export function replan(job: Job, { read, nowMs }: { read: JobWithPlan; nowMs: number }): FirstDue {
+/** What the new schedule begins with, and what of it stays skipped. */
+export function replan(
+  job: Job,
+  { read, nowMs }: { read: JobWithPlan; nowMs: number },
+): { first: FirstDue; skips: Job['skips'] } {
   const { jobId, schedule } = job;
   const { plannedNominalMs, lastNominalMs } = read;
   const isOverdue =
     isRecurring(read.job.schedule) && plannedNominalMs !== undefined && plannedNominalMs <= nowMs;
   const overdueNominalMs = isOverdue ? plannedNominalMs : undefined;
   const first = planFirst({ jobId, schedule, nowMs, lastNominalMs, overdueNominalMs });
-  if (first) return first;
+  if (first) {
+    const { nominalAtMs } = first.kind === 'cursor' ? first.cursor : first.run;
+    return { first, skips: skipsAhead(schedule, read.job.skips, nominalAtMs) };
+  }
   throw new Refusal(
     'schedule_never_fires',
     'The new schedule has no occurrence after the last one that ran.',

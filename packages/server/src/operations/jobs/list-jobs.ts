@@ -23,6 +23,7 @@ import {
   requireMay,
   runsShownTo,
   type ShownJobStatus,
+  SKIPS_LISTED_MAX,
   type SkippedFire,
   shownStatus,
   visibleTo,
@@ -46,10 +47,12 @@ export interface JobDetails {
   readonly status: ShownJobStatus;
   /** Nominal instant; undefined when no occurrence lies ahead or the job is not scheduled. */
   readonly nextRunMs: number | undefined;
-  /** Coming fires that people have skipped. */
+  /** Coming fires that people have skipped; in lists the first few. */
   readonly skips: readonly SkippedFire[];
   /** Of a single job, and with last runs. */
   readonly waiting?: Pick<JobActivity, 'waitingRuns' | 'waitsFor'>;
+  /** Where jobs are read: what the user is called that it belongs to; undefined when no user has the id. */
+  readonly owner?: { readonly name: string | undefined };
   /** Where it was asked for: its latest attempt; undefined when it never had one. */
   readonly last?: { readonly run: RunView | undefined };
 }
@@ -151,7 +154,7 @@ async function selectSortedJobs(
 
 /** Payloads may be large: with them a list is read part by part. */
 export async function listSortedJobs(
-  ports: Pick<OperationPorts, 'storage' | 'accounts' | 'clock'>,
+  ports: Pick<OperationPorts, 'storage' | 'accounts' | 'clock' | 'slices'>,
   caller: Caller,
   query: ListSortedJobsQuery,
 ): Promise<ListedSortedJobs> {
@@ -167,25 +170,18 @@ export async function listSortedJobs(
       })
     : await selectSortedJobs(ports, caller, query);
   const nowMs = ports.clock.now();
-  return {
-    jobs: await withLastRuns(
-      ports,
-      caller,
-      rows.map((sorted) => ({
-        job: jobShownTo(caller, sorted.job),
-        status: sorted.shown,
-        nextRunMs: shownNextRunMs(sorted, query, nowMs),
-        skips: comingSkips(sorted.job, nowMs),
-      })),
-      query,
-    ),
-    next,
-  };
+  const details = await ports.slices.runAll(rows, (sorted) => ({
+    job: jobShownTo(caller, sorted.job),
+    status: sorted.shown,
+    nextRunMs: shownNextRunMs(sorted, query, nowMs),
+    skips: comingSkips(sorted.job, nowMs).slice(0, SKIPS_LISTED_MAX),
+  }));
+  return { jobs: await withOwners(ports, await withLastRuns(ports, caller, details, query)), next };
 }
 
 /** The same in order of creation. */
 export async function listJobs(
-  ports: Pick<OperationPorts, 'storage' | 'accounts' | 'clock'>,
+  ports: Pick<OperationPorts, 'storage' | 'accounts' | 'clock' | 'slices'>,
   caller: Caller,
   query: ListJobsQuery,
 ): Promise<ListedJobs> {
@@ -205,13 +201,23 @@ export async function listJobs(
       })
     : await read(query.limit, undefined);
   const nowMs = ports.clock.now();
-  const details = rows.map(({ job, status }) => ({
+  const details = await ports.slices.runAll(rows, ({ job, status }) => ({
     job: jobShownTo(caller, job),
     status,
     nextRunMs: nextRunMs(job, nowMs),
-    skips: comingSkips(job, nowMs),
+    skips: comingSkips(job, nowMs).slice(0, SKIPS_LISTED_MAX),
   }));
-  return { jobs: await withLastRuns(ports, caller, details, query), next };
+  return { jobs: await withOwners(ports, await withLastRuns(ports, caller, details, query)), next };
+}
+
+/** Whoever sees a job sees whose it is, also those who may not list users. One read for all of them. */
+export async function withOwners(
+  { accounts }: Pick<OperationPorts, 'accounts'>,
+  jobs: readonly JobDetails[],
+): Promise<readonly JobDetails[]> {
+  const userIds = new Set(jobs.flatMap(({ job }) => job.userId ?? []));
+  const names = userIds.size === 0 ? undefined : await accounts.userNames([...userIds]);
+  return jobs.map((details) => ({ ...details, owner: { name: names?.get(details.job.userId ?? '') } }));
 }
 
 /** One read for all of them, where it is asked for; of jobs whose runs the caller may read. */

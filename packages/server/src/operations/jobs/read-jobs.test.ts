@@ -1,4 +1,4 @@
-import { type JobId, SERVER } from '@carillon/domain';
+import { type Caller, type JobId, SERVER } from '@carillon/domain';
 import { beforeEach, expect, test } from 'vitest';
 import type { OperationPorts } from '../operation-ports.ts';
 import { OperationsFixture } from '../operations.fixture.ts';
@@ -72,4 +72,37 @@ test('a job that has ended is never shown with a run that goes on', async () => 
     latestRun: { status: 'SUCCESS' },
   });
   expect(looks).toBe(2);
+});
+
+test('whoever sees a job is told the name of its owner, without being allowed to list users', async () => {
+  const ada = await fixture.operations.createUser({ name: 'ada', grants: [] });
+  await create({ name: 'hers', key: 'hers', userId: ada.userId, interval: '1m' });
+  await create({ name: 'of a program', userId: 'u003', interval: '1m' });
+  await create({ name: 'of nobody', interval: '1m' });
+  const viewer = {
+    ...SERVER,
+    grants: [{ namespace: 'default', role: 'viewer', ownOnly: false }],
+  } satisfies Caller;
+  const { everyones } = fixture;
+  await expect(everyones.listUsers(viewer, { limit: 1 })).rejects.toMatchObject({ code: 'forbidden' });
+  let asked = 0;
+  const { userNames } = fixture.accounts;
+  fixture.accounts.userNames = (ids) => {
+    asked += 1;
+    return userNames.call(fixture.accounts, ids);
+  };
+  const listed = await everyones.listJobs(viewer, { limit: 10 });
+  expect(listed.jobs.map(({ owner }) => owner)).toEqual([
+    { name: undefined },
+    { name: undefined },
+    { name: 'ada' },
+  ]);
+  expect(asked).toBe(1);
+  const sorted = await everyones.listSortedJobs(viewer, { limit: 10, by: 'name', descending: false });
+  expect(sorted.jobs[0]).toMatchObject({ job: { name: 'hers' }, owner: { name: 'ada' } });
+  const { jobId } = listed.jobs[2]!.job;
+  expect(await everyones.getJob(viewer, jobId)).toMatchObject({ owner: { name: 'ada' } });
+  expect(await everyones.getJobByKey(viewer, { namespace: 'default', key: 'hers' })).toMatchObject({
+    owner: { name: 'ada' },
+  });
 });

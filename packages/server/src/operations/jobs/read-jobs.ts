@@ -27,6 +27,7 @@ import {
   type ListSortedJobsQuery,
   listJobs,
   listSortedJobs,
+  withOwners,
 } from './list-jobs.ts';
 
 export interface JobStatusDetails {
@@ -59,7 +60,8 @@ export function jobReading(ports: OperationPorts) {
       const activity = await runs.activityOfJob(jobId, clock.now());
       const read = await jobs.getForChange(jobId);
       const job = requireVisible(read?.job, { caller, jobId, action: 'jobs.read' });
-      return detailsOfRead({ ...read!, job: jobShownTo(caller, job) }, activity);
+      const details = detailsOfRead({ ...read!, job: jobShownTo(caller, job) }, activity);
+      return (await withOwners(ports, [details]))[0]!;
     },
 
     /** A job that an operation has just answered, as getJob shows it; undefined for callers who may not read it. */
@@ -67,10 +69,11 @@ export function jobReading(ports: OperationPorts) {
       if (!may(caller, 'jobs.read', job)) return undefined;
       const activity = await runs.activityOfJob(job.jobId, clock.now());
       const plan = await jobs.getForChange(job.jobId);
-      return detailsOfRead(
+      const details = detailsOfRead(
         { lastNominalMs: undefined, plannedNominalMs: plan?.plannedNominalMs, job: jobShownTo(caller, job) },
         activity,
       );
+      return (await withOwners(ports, [details]))[0]!;
     },
 
     async getJobStatus(caller: Caller, jobId: JobId): Promise<JobStatusDetails> {

@@ -35,13 +35,27 @@ export function requireVisible<Owned extends Owner>(
   return job;
 }
 
+/**
+ * The job whose history is asked for: undefined when it was deleted, which only callers who see every job may learn. To all others
+ * what is not theirs and what never was are the same, whatever they may do with what is theirs.
+ */
+export async function visibleHistory(
+  { storage }: Pick<Stores, 'storage'>,
+  { caller, jobId, action }: { caller: Caller; jobId: JobId; action: Action },
+): Promise<Job | undefined> {
+  const job = await storage.jobs.get(jobId);
+  if (!seesDescendants(caller, action, job)) throw jobNotFound(jobId);
+  requireMay(caller, action, job);
+  return job;
+}
+
 /** Of a run whose latest attempt was read with others. */
 export function requireVisibleRun(
   found: LatestAttempt | undefined,
   { caller, runId, action }: { caller: Caller; runId: RunId; action: Action },
 ): LatestAttempt {
-  if (!found || !seesDescendants(caller, action, found.job)) throw runNotFound(runId);
-  requireMay(caller, action, found.job);
+  if (!found) throw runNotFound(runId);
+  requireDescendant(found.job, { caller, runId, action });
   return found;
 }
 
@@ -53,9 +67,18 @@ export async function visibleRun(
   const attempts = await storage.runs.attempts(runId, clock.now());
   const [latest] = attempts;
   const job = latest && (await storage.jobs.get(latest.jobId));
-  if (!latest || !seesDescendants(caller, action, job)) throw runNotFound(runId);
-  requireMay(caller, action, job);
+  if (!latest) throw runNotFound(runId);
+  requireDescendant(job, { caller, runId, action });
   return { latest, attempts, job };
+}
+
+/** Of a run of this job; undefined: it was deleted, and a grant in one namespace says nothing about it. */
+export function requireDescendant(
+  job: Owner | undefined,
+  { caller, runId, action }: { caller: Caller; runId: RunId; action: Action },
+): void {
+  if (!seesDescendants(caller, action, job)) throw runNotFound(runId);
+  requireMay(caller, action, job);
 }
 
 export async function visibleDeadLetter(

@@ -23,6 +23,7 @@ export type LaunchOptions = {
   readonly version: string;
   readonly user: UnprivilegedUser;
   readonly socketDir: string | undefined;
+  readonly isSocketOnly: boolean;
   readonly port: number | undefined;
   readonly settings: Readonly<Record<string, string>>;
   readonly onLine: (line: string) => void;
@@ -54,11 +55,13 @@ export async function launchPostmaster(options: LaunchOptions): Promise<Launched
   }
 }
 
-function settingArguments({ version, socketDir, settings }: LaunchOptions, port: number): string[] {
+function settingArguments(options: LaunchOptions, port: number): string[] {
+  const { version, socketDir, isSocketOnly, settings } = options;
   const all = serverSettings({
     majorVersion: Number.parseInt(version, 10),
     port,
     socketDir,
+    isSocketOnly,
     overrides: settings,
   });
   return Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);

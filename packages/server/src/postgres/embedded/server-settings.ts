@@ -8,6 +8,7 @@ export type ServerSettingsOptions = {
   readonly port: number;
   /** Undefined when the path is too long for a socket. */
   readonly socketDir: string | undefined;
+  readonly isSocketOnly: boolean;
   readonly overrides: Readonly<Record<string, string>>;
 };
 
@@ -15,10 +16,11 @@ export function serverSettings({
   majorVersion,
   port,
   socketDir,
+  isSocketOnly,
   overrides,
 }: ServerSettingsOptions): Record<string, string> {
   return {
-    listen_addresses: '127.0.0.1',
+    listen_addresses: isSocketOnly ? '' : '127.0.0.1',
     port: String(port),
     unix_socket_directories: socketDir ?? '',
     unix_socket_permissions: '0700',

@@ -83,10 +83,16 @@ describe('a database that is started', () => {
 
     const second = await start();
     expect(await query(second.url, 'SELECT word FROM kept')).toEqual([{ word: 'é' }]);
-    if (second.socketUrl)
-      expect(await query(second.socketUrl, 'SELECT word FROM kept')).toEqual([{ word: 'é' }]);
     await second.stop();
     await second.stop();
+  });
+
+  it('can be had without a port that others could reach', async () => {
+    const server = await start({ socketOnly: true });
+    expect(await query(server.url, 'SELECT inet_server_addr() AS address')).toEqual([{ address: null }]);
+    const record = await readFile(join(folder, 'postgres/cluster/postmaster.pid'), 'utf8');
+    expect(record.split('\n')[5]).toBe('');
+    await server.stop();
   });
 
   it('is durable, and lets in nobody without the password, which only its owner can read', async () => {

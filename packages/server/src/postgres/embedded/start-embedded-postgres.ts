@@ -40,6 +40,8 @@ export type StartEmbeddedPostgresOptions = {
   readonly log: EmbeddedPostgresLog;
   /** A fixed port; by default a free one is chosen. */
   readonly port?: number;
+  /** Reached through a unix socket in the data directory alone, where its path is short enough for one. */
+  readonly socketOnly?: boolean;
   readonly settings?: Readonly<Record<string, string>>;
   /** Narrows how root drops its rights; for tests. */
   readonly runAs?: UnprivilegedUser['kind'];
@@ -47,8 +49,6 @@ export type StartEmbeddedPostgresOptions = {
 
 export type EmbeddedPostgres = {
   readonly url: string;
-  /** The same database through a unix socket, where the path of the data directory is short enough. */
-  readonly socketUrl: string | undefined;
   readonly version: string;
   readonly pid: number;
   /** Calls back once when PostgreSQL has ended, also when it died by itself (`requested: false`). */
@@ -86,12 +86,14 @@ async function start(dataDir: string, options: StartEmbeddedPostgresOptions): Pr
   });
 
   const socketDir = await freshSocketDirectory(folder);
+  const isSocketOnly = options.socketOnly === true && socketDir !== undefined;
   const { postmaster, port } = await launchPostmaster({
     cluster,
     postgres: binaries.postgres,
     version,
     user,
     socketDir,
+    isSocketOnly,
     port: options.port,
     settings: options.settings ?? {},
     onLine: (line) => logLine(log, line),
@@ -99,10 +101,7 @@ async function start(dataDir: string, options: StartEmbeddedPostgresOptions): Pr
   });
   const password = await readPassword(folder);
   return {
-    url: `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${DATABASE}`,
-    socketUrl:
-      socketDir &&
-      `postgres://${SUPERUSER}:${password}@/${DATABASE}?host=${encodeURIComponent(socketDir)}&port=${port}`,
+    url: `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${DATABASE}${isSocketOnly ? `?host=${encodeURIComponent(socketDir)}` : ''}`,
     version,
     pid: postmaster.pid,
     onExit: (listener) => void postmaster.exited.then(listener),

@@ -70,6 +70,28 @@ export function describeCredentials(stage: { readonly world: StorageWorld }): vo
       expect(await accounts().key(newId())).toBeUndefined();
     });
 
+    it('are named with jobs and users, as what the audit log is about', async () => {
+      const user = await newUser();
+      const key = sampleKey({ name: 'deploy' });
+      await accounts().createKey(key, 'aa');
+      const job = await stage.world.recurring();
+      const named = await accounts().subjectNames([
+        user.userId,
+        key.keyId,
+        job.jobId,
+        'default',
+        user.userId,
+      ]);
+      expect([...named].sort()).toEqual(
+        [
+          [user.userId, user.name],
+          [key.keyId, 'deploy'],
+          [job.jobId, job.name],
+        ].sort(),
+      );
+      expect(await accounts().subjectNames(['default'])).toEqual(new Map());
+    });
+
     it('a prefix is given once', async () => {
       const key = sampleKey();
       expect(await accounts().createKey(key, 'aa')).toBe(true);

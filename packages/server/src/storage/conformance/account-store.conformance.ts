@@ -157,6 +157,26 @@ export function describeAccountStore(makeStorage: MakeStorage): void {
         expect(await listed({ after: 'ada', limit: 1 })).toEqual(['bob']);
       });
 
+      it('are named by their ids, which may be of anybody or of nobody', async () => {
+        const [ada, bob, gone] = [sampleUser({}), sampleUser({ name: 'bob' }), sampleUser({ name: 'gone' })];
+        await accounts().createUser(ada);
+        await accounts().createUser(bob);
+        const named = await accounts().userNames([
+          ada.userId,
+          gone.userId,
+          'u003',
+          bob.userId,
+          ada.userId,
+          '',
+        ]);
+        expect([...named].toSorted(([, one], [, other]) => one.localeCompare(other))).toEqual([
+          [ada.userId, 'ada'],
+          [bob.userId, 'bob'],
+        ]);
+        expect(await accounts().userNames(['u003'])).toEqual(new Map());
+        expect(await accounts().userNames([])).toEqual(new Map());
+      });
+
       it('are found by name to sign in, with the hash of their password if they have one', async () => {
         const [ada, bob] = [sampleUser({ passwordHash: '$hash' }), sampleUser({ name: 'bob' })];
         await accounts().createUser(ada);

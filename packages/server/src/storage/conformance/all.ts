@@ -31,6 +31,7 @@ import { describeScheduleRead } from './schedule-read.conformance.ts';
 import { describeScheduleUnoffered } from './schedule-unoffered.conformance.ts';
 import { describeSecretStore } from './secret-store.conformance.ts';
 import { describeSigningKeyStore } from './signing-key-store.conformance.ts';
+import { describeStartDelay } from './start-delay.conformance.ts';
 import { describeStatsStore } from './stats-store.conformance.ts';
 import type { MakeStorage } from './storage-under-test.ts';
 
@@ -59,6 +60,7 @@ export function describeStorage(name: string, make: MakeStorage): void {
     describeHousekeepingStore(make);
     describeEventStore(make);
     describeStatsStore(make);
+    describeStartDelay(make);
     describeAuditStore(make);
     describeAccountStore(make);
     describeOwnSettingsStore(make);

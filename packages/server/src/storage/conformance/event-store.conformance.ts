@@ -277,6 +277,18 @@ export function describeEventStore(makeStorage: MakeStorage): void {
       expect(bitten).toEqual(all);
     });
 
+    it('what can be read after a place is counted, up to a bound', async () => {
+      const { world } = stage;
+      const { events } = world.storage;
+      const since = await mark();
+      await Promise.all([world.oneOff(), world.oneOff(), world.oneOff()]);
+      const { cursor } = (await told(since)).at(-1)!;
+      const all = await events.countAfter(since, LIMIT);
+      expect(all).toBeGreaterThanOrEqual(3);
+      expect(await events.countAfter(since, 2)).toBe(2);
+      expect(await events.countAfter(cursor, LIMIT)).toBeLessThanOrEqual(all - 3);
+    });
+
     it('events past their retention are dropped by whole days', async () => {
       const { world } = stage;
       await world.oneOff();

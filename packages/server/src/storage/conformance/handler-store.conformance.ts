@@ -23,7 +23,7 @@ export function describeHandlerStore(makeStorage: MakeStorage): void {
     it('handlers are described by those that offer them, and found by name', async () => {
       const bare = sample({ name: 'bare', description: undefined, parameters: undefined, origin: 'program' });
       await record([sample(), bare]);
-      expect(await store().handlerNames()).toEqual(['bare', 'resize']);
+      expect(await store().handlerNames({ limit: 100 })).toEqual(['bare', 'resize']);
       expect(await store().describeHandlers(['resize', 'nothing'])).toEqual([sample()]);
       expect(await store().describeHandlers(['bare'])).toEqual([bare]);
       expect(await store().describeHandlers([])).toEqual([]);
@@ -31,7 +31,9 @@ export function describeHandlerStore(makeStorage: MakeStorage): void {
 
     it('names are ordered by their bytes', async () => {
       await record(['b', 'B', 'a-b', 'a.b', 'aB'].map((name) => sample({ name })));
-      expect(await store().handlerNames()).toEqual(['B', 'a-b', 'a.b', 'aB', 'b']);
+      expect(await store().handlerNames({ limit: 100 })).toEqual(['B', 'a-b', 'a.b', 'aB', 'b']);
+      expect(await store().handlerNames({ after: 'a-b', limit: 2 })).toEqual(['a.b', 'aB']);
+      expect(await store().handlerNames({ after: 'a', limit: 1 })).toEqual(['a-b']);
     });
 
     it('whoever says it last is right, also when it says less', async () => {
@@ -46,7 +48,7 @@ export function describeHandlerStore(makeStorage: MakeStorage): void {
       await record([builtIn]);
       await record([sample({ name: 'http', origin: 'worker', description: 'a lie' }), sample()]);
       expect(await store().describeHandlers(['http'])).toEqual([builtIn]);
-      expect(await store().handlerNames()).toEqual(['http', 'resize']);
+      expect(await store().handlerNames({ limit: 100 })).toEqual(['http', 'resize']);
       const newer = { ...builtIn, description: 'of a newer version' };
       await record([newer]);
       expect(await store().describeHandlers(['http'])).toEqual([newer]);
@@ -71,14 +73,14 @@ export function describeHandlerStore(makeStorage: MakeStorage): void {
         BASE_MS,
       );
       await record([], BASE_MS + 2 * MINUTE_MS, BASE_MS + MINUTE_MS);
-      expect(await store().handlerNames()).toEqual(['offered', 'recent']);
+      expect(await store().handlerNames({ limit: 100 })).toEqual(['offered', 'recent']);
     });
 
     it('workers that start at the same moment are all recorded', async () => {
       const names = Array.from({ length: 50 }, (_, index) => `handler-${index}`);
       const forwards = names.map((name) => sample({ name }));
       await Promise.all([record(forwards), record(forwards.toReversed()), record(forwards)]);
-      expect(await store().handlerNames()).toHaveLength(50);
+      expect(await store().handlerNames({ limit: 100 })).toHaveLength(50);
     });
   });
 }

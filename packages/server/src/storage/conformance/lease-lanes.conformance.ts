@@ -2,10 +2,12 @@
 import type { Job, LeaseId, RunId } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
 import { LANE_START, type LaneKey, laneOf } from '../lane.ts';
-import type { LanePick } from '../lease-store.ts';
+import { CLAIM_BYTES_MAX, type LanePick } from '../lease-store.ts';
 import { newId, sampleJob } from './sample-job.ts';
 import { BASE_MS, HOUR_MS, type MakeStorage } from './storage-under-test.ts';
 import { manualRun, onceRun, useStorageWorld } from './storage-world.ts';
+
+const LARGE_BYTES = 200 * 1024;
 
 export function describeLeaseLanes(make: MakeStorage): void {
   const stage = useStorageWorld(make);
@@ -113,6 +115,35 @@ export function describeLeaseLanes(make: MakeStorage): void {
       const { job: late } = await world.oneOff({ job: { startTimeoutMs: 1, priority: 'low' } });
       for (const job of [paused, late]) expect((await claim([pickOf(laneOf(job))])).runs).toEqual([]);
       expect((await claim([pickOf(laneOf(limited))])).runs).toMatchObject([{ limited: true }]);
+    });
+
+    it('are bounded by what their payloads have together: the runs after that are left, in their order, for the next', async () => {
+      const { world } = stage;
+      // What takes up little in a database is counted in full, too.
+      const payload = JSON.stringify({ text: 'x'.repeat(LARGE_BYTES) });
+      const perClaim = Math.floor(CLAIM_BYTES_MAX / LARGE_BYTES);
+      const instants = Array.from({ length: perClaim + 3 }, (_, i) => i + 2);
+      const { lane, ids } = await laneOfJobs(instants, { shard: 1, payload });
+      const [small] = (await laneOfJobs([1], { shard: 1 })).ids;
+      const first = await claim([pickOf(lane)]);
+      expect(idsOf(first.runs)).toEqual([small!, ...ids.slice(0, perClaim)].toSorted());
+      expect(first).toMatchObject({ isCut: true, scans: [{ found: perClaim + 1 }] });
+      expect(first.runs.every((run) => run.runId === small || run.payload.length > LARGE_BYTES)).toBe(true);
+      const second = await claim([pickOf(lane, { after: first.scans[0]!.last! })]);
+      expect(idsOf(second.runs)).toEqual(ids.slice(perClaim).toSorted());
+      expect(second.isCut).toBe(false);
+      // What a person asked for has a payload of its own; a small one of their own is not counted.
+      const asked = await world.recurring({ job: { shard: 1, maxConcurrency: 100, payload } });
+      const ask = (own: string) =>
+        world.storage.jobs.enqueue(asked.jobId, { ...manualRun(), request: { payload: own } });
+      for (let i = 0; i < perClaim; i += 1) await ask('{}');
+      for (let i = 0; i < perClaim + 1; i += 1) await ask(payload);
+      await world.admit(asked);
+      const third = await claim([pickOf(laneOf(asked))]);
+      expect([third.isCut, third.runs.filter((run) => run.payload.length > LARGE_BYTES).length]).toEqual([
+        true,
+        perClaim,
+      ]);
     });
 
     it('an edit moves a run into its new lane, as from then on', async () => {

@@ -38,6 +38,7 @@ export function describeLeaseSettle(make: MakeStorage): void {
           attempt: 1,
           epoch: 1,
           trigger: 'schedule',
+          isRepeat: false,
           jobVersion: 1,
         },
         ...{ scheduledAtMs: BASE_MS, createdAtMs: BASE_MS + 1, modifiedAtMs: BASE_MS + 2_000, ...times },

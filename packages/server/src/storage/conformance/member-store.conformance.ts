@@ -3,6 +3,7 @@
 import type { BootId, NodeId } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
 import type { NodeBeat, PublishedPeer } from '../member-store.ts';
+import { describeWorkerLists } from './member-lists.conformance.ts';
 import { describeWorkers } from './member-workers.conformance.ts';
 import { newId } from './sample-job.ts';
 import { BASE_MS, DAY_MS, type MakeStorage, SECOND_MS } from './storage-under-test.ts';
@@ -12,6 +13,7 @@ export function describeMemberStore(makeStorage: MakeStorage): void {
   describe('member store: nodes', () => describeNodes(makeStorage));
   describe('member store: shards', () => describeShards(makeStorage));
   describe('member store: workers', () => describeWorkers(makeStorage));
+  describe('member store: lists of workers', () => describeWorkerLists(makeStorage));
 }
 
 function describeNodes(make: MakeStorage): void {

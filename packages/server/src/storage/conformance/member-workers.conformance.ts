@@ -20,24 +20,25 @@ export function describeWorkers(make: MakeStorage): void {
     const runs = [(await world.oneOff()).job, (await world.oneOff()).job];
     for (const job of runs) await world.claimOne(job, { workerId: gone });
     await members.forgetWorkers([left]);
-    expect(await members.lostWorkers(BASE_MS)).toEqual([]);
+    const lostAt = (nowMs: number) => members.listWorkers({ alive: false, limit: 10, nowMs });
+    expect(await lostAt(BASE_MS)).toEqual([]);
     await world.markDead(gone, BASE_MS + 5);
     // Again changes nothing: it is dead already.
     await world.markDead(gone, BASE_MS + 500);
-    const [lost, ...others] = await members.lostWorkers(BASE_MS + 500);
+    const [lost, ...others] = await lostAt(BASE_MS + 500);
     expect(others).toEqual([]);
     expect(lost).toMatchObject({
       ...{ workerId: gone, lostAtMs: BASE_MS + 5, held: 2, slots: 10, handlers: ['http'], labels: {} },
       heldRuns: runs.map(({ jobId }) => jobId as string).toSorted(),
     });
-    expect(await members.lostWorkers(BASE_MS + 5 + LOST_KEPT_MS)).toEqual([]);
     for (const held of await world.storage.leases.leasedBy([gone])) await world.settle(held as never);
     await members.forgetWorkers([gone]);
     expect((await members.workers()).map(({ workerId }) => workerId)).not.toContain(gone);
-    expect(await members.lostWorkers(BASE_MS + 500)).toHaveLength(1);
+    expect(await lostAt(BASE_MS + 500)).toHaveLength(1);
+    expect(await lostAt(BASE_MS + 5 + LOST_KEPT_MS)).toEqual([]);
     // The next one that is lost takes the place of those that are too old.
     await world.markDead(world.workerId, BASE_MS + 10 + LOST_KEPT_MS);
-    const later = await members.lostWorkers(BASE_MS + 10 + LOST_KEPT_MS);
+    const later = await lostAt(BASE_MS + 10 + LOST_KEPT_MS);
     expect(later.map(({ workerId }) => workerId)).toEqual([world.workerId]);
   });
 
@@ -46,8 +47,12 @@ export function describeWorkers(make: MakeStorage): void {
   const beat = (workerId: WorkerId, nowMs = BASE_MS) =>
     stage.world.storage.members.beatWorker(workerId, nowMs);
 
-  const find = async (workerId: WorkerId) =>
-    (await stage.world.storage.members.workers()).find((worker) => worker.workerId === workerId);
+  /** As those who look at all workers see it, and as people do. */
+  const find = async (workerId: WorkerId) => {
+    const { members } = stage.world.storage;
+    const state = (await members.workers()).find((worker) => worker.workerId === workerId);
+    return state && { ...(await members.findWorker(workerId, BASE_MS)), ...state };
+  };
 
   const remote = () => ({
     ...{ workerId: newId<WorkerId>(), nodeId: newId<NodeId>(), incarnation: 0, bootId: newId<BootId>() },
@@ -70,6 +75,7 @@ export function describeWorkers(make: MakeStorage): void {
     expect(await find(record.workerId)).toEqual({
       ...{ ...record, name: undefined, language: undefined, version: undefined, labels: {} },
       ...{ draining: false, stuck: 0, lastSeenMs: BASE_MS + 5, alive: true },
+      ...{ lostAtMs: undefined, held: 0, heldRuns: [] },
     });
     await members.registerWorker({ ...record, slots: 2, handlers: [] }, BASE_MS + 6);
     expect(await find(record.workerId)).toMatchObject({ slots: 2, handlers: [], lastSeenMs: BASE_MS + 6 });
@@ -135,7 +141,16 @@ export function describeWorkers(make: MakeStorage): void {
     const { world } = stage;
     const { members } = world.storage;
     await members.drainWorker(world.workerId, true);
-    const { labels, lastSeenMs, alive, stuck, draining, ...record } = (await find(world.workerId))!;
+    const { nodeId, bootId } = world;
+    const record = {
+      workerId: world.workerId,
+      nodeId,
+      bootId,
+      incarnation: 1,
+      session: 0,
+      slots: 10,
+      handlers: ['http'],
+    };
     await members.registerWorker(record, BASE_MS + 1);
     expect(await beat(world.workerId)).toEqual({ alive: true, draining: true });
     const next = { ...record, workerId: newId<WorkerId>() };

@@ -127,9 +127,9 @@ export function describeRunRequests(make: MakeStorage): void {
     const alive = await ask(job);
     await world.claimOne(job);
     const waiting = await ask(job);
-    await housekeeping.dropHistory({ beforeMs: BASE_MS + MINUTE_MS });
+    expect(await housekeeping.dropRequests({ beforeMs: BASE_MS + MINUTE_MS })).toBe(0);
     expect(await runs.request(ended.runId)).toBeDefined();
-    await housekeeping.dropHistory({ beforeMs: BASE_MS + 3 * DAY_MS });
+    expect(await housekeeping.dropRequests({ beforeMs: BASE_MS + 3 * DAY_MS })).toBe(1);
     expect(await runs.request(ended.runId)).toBeUndefined();
     for (const { runId } of [dead, alive, waiting]) expect(await runs.request(runId)).toBeDefined();
 

@@ -4,7 +4,7 @@ import { CHECKPOINT_BYTES_MAX, FIRST_EVENT_CURSOR } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../../../../tests/support/eventually.ts';
 import { LANE_START, laneOf } from '../lane.ts';
-import { CLAIM_CHECKPOINT_BYTES_MAX } from '../lease-store.ts';
+import { CLAIM_BYTES_MAX } from '../lease-store.ts';
 import { newId, sampleJob } from './sample-job.ts';
 import { BASE_MS, type MakeStorage, MINUTE_MS } from './storage-under-test.ts';
 import { type End, settlement, useStorageWorld } from './storage-world.ts';
@@ -69,7 +69,7 @@ export function describeRunState(makeStorage: MakeStorage): void {
     it('of one claim are bounded in bytes: the runs after that are left, in their order, for the next', async () => {
       const { world } = stage;
       const large = JSON.stringify('x'.repeat(CHECKPOINT_BYTES_MAX - 2));
-      const perClaim = CLAIM_CHECKPOINT_BYTES_MAX / CHECKPOINT_BYTES_MAX;
+      const perClaim = CLAIM_BYTES_MAX / CHECKPOINT_BYTES_MAX;
       const jobs: Job[] = [];
       // All of one part: then each user has one lane.
       while (jobs.length < perClaim + 4) {
@@ -94,7 +94,7 @@ export function describeRunState(makeStorage: MakeStorage): void {
       const second = await claim();
       expect([second.runs.length, second.isCut]).toEqual([perClaim + 1, true]);
       const bytes = second.runs.reduce((sum, run) => sum + (run.checkpoint?.length ?? 0), 0);
-      expect(bytes).toBe(CLAIM_CHECKPOINT_BYTES_MAX);
+      expect(bytes).toBe(CLAIM_BYTES_MAX);
       expect(second.scans.map(({ found }) => found)).toEqual([5, perClaim - 4]);
       const third = await claim();
       expect([third.runs.length, third.isCut]).toEqual([3, false]);

@@ -1,6 +1,7 @@
 /** Runs whose handler nobody offers: they are given up only after nobody in the cluster has offered it for long enough (hazard 21). */
 import type { Job, RunId, WorkerId } from '@carillon/domain';
 import { expect, it } from 'vitest';
+import { HANDLER_OFFERS_MAX, NAMESPACE_OFFERS_MAX } from '../member-store.ts';
 import { newId } from './sample-job.ts';
 import { BASE_MS, HOUR_MS, type MakeStorage } from './storage-under-test.ts';
 import { useStorageWorld } from './storage-world.ts';
@@ -14,9 +15,16 @@ export function describeScheduleUnoffered(make: MakeStorage): void {
       ...{ guard: stage.world.guard, nowMs: BASE_MS, beforeMs, limit: 10 },
     });
 
-  async function offer(handlers: string[], { workerId = newId<WorkerId>(), nowMs = BASE_MS } = {}) {
+  async function offer(
+    handlers: string[],
+    {
+      workerId = newId<WorkerId>(),
+      nowMs = BASE_MS,
+      namespaces,
+    }: { workerId?: WorkerId; nowMs?: number; namespaces?: string[] } = {},
+  ) {
     const { nodeId, bootId, storage } = stage.world;
-    const worker = { workerId, nodeId, bootId, incarnation: 1, session: 0, slots: 1, handlers };
+    const worker = { workerId, nodeId, bootId, incarnation: 1, session: 0, slots: 1, handlers, namespaces };
     expect(await storage.members.registerWorker(worker, nowMs)).toBe('registered');
     return workerId;
   }
@@ -100,5 +108,63 @@ export function describeScheduleUnoffered(make: MakeStorage): void {
     expect(await giveUp(LATER_MS)).toEqual([]);
     expect(await giveUp(LATER_MS + 1)).toHaveLength(10);
     expect(await giveUp(LATER_MS + 1)).toHaveLength(10);
+  });
+
+  it('a worker that is bound to namespaces keeps none of another from being given up, alive or gone, and those of its own', async () => {
+    const { world } = stage;
+    const inside = await world.oneOff({ job: { handler: 'gpu', namespace: 'beta' } });
+    const outside = await world.oneOff({ job: { handler: 'gpu', namespace: 'alpha' } });
+    const workerId = await offer(['gpu'], { nowMs: LATER_MS, namespaces: ['beta', 'gamma'] });
+    expect(await world.runsOf(outside.job.jobId)).toMatchObject([
+      { status: 'QUEUED', waitsFor: { code: 'no_worker', handler: 'gpu' } },
+    ]);
+    expect(await world.runsOf(inside.job.jobId)).toMatchObject([{ waitsFor: { code: 'claimable' } }]);
+    const waiting = (namespaces?: string[]) =>
+      world.storage.stats.waitingNow({ nowMs: BASE_MS + 1, namespaces });
+    expect((await waiting(['alpha'])).unofferedHandlers).toEqual(['gpu']);
+    expect((await waiting(['beta'])).unofferedHandlers).toEqual([]);
+    expect((await waiting()).unofferedHandlers).toEqual(['gpu']);
+    const lost = { jobId: outside.job.jobId, runId: outside.runId };
+    expect(await giveUp(LATER_MS)).toEqual([lost]);
+    await world.storage.members.forgetWorkers([workerId]);
+    await expectCountedFromLater(inside);
+  });
+
+  it('a worker whose namespaces have changed is remembered as having offered to those before', async () => {
+    const { world } = stage;
+    const waiting = await world.oneOff({ job: { handler: 'gpu', namespace: 'beta' } });
+    const workerId = await offer(['gpu'], { nowMs: LATER_MS, namespaces: ['beta'] });
+    await offer(['gpu'], { workerId, nowMs: LATER_MS + HOUR_MS, namespaces: ['alpha'] });
+    await expectCountedFromLater(waiting);
+  });
+
+  it('so many handlers of one namespace are remembered, the latest: no more, and those of others are left alone', async () => {
+    const { world } = stage;
+    const { members } = world.storage;
+    const names = (from: string, count: number) => Array.from({ length: count }, (_, at) => `${from}-${at}`);
+    const waiting = await world.oneOff({ job: { handler: 'gpu', namespace: 'beta' } });
+    const early = await world.oneOff({ job: { handler: 'early', namespace: 'alpha' } });
+    const late = await world.oneOff({ job: { handler: 'late', namespace: 'alpha' } });
+    const leave = async (handlers: string[], namespaces: string[], nowMs: number) =>
+      members.forgetWorkers([await offer(handlers, { nowMs, namespaces })]);
+    await leave(['gpu'], ['beta'], LATER_MS);
+    await leave(['early'], ['alpha'], LATER_MS);
+    for (let at = 1; at <= 3; at += 1)
+      await leave(names(`many-${at}`, NAMESPACE_OFFERS_MAX / 2), ['alpha'], LATER_MS + at);
+    await leave(['late'], ['alpha'], LATER_MS + 9);
+    expect(await giveUp(LATER_MS)).toEqual([{ jobId: early.job.jobId, runId: early.runId }]);
+    expect(await world.pendingRuns(late.job)).toHaveLength(1);
+    expect(await world.pendingRuns(waiting.job)).toHaveLength(1);
+  });
+
+  it('of workers that are bound to no namespace a larger number of handlers is remembered, and not more either', async () => {
+    const { world } = stage;
+    const { members } = world.storage;
+    const early = await world.oneOff({ job: { handler: 'early' } });
+    const many = Array.from({ length: HANDLER_OFFERS_MAX }, (_, at) => `many-${at}`);
+    await members.forgetWorkers([await offer(['early', ...many.slice(1)], { nowMs: LATER_MS })]);
+    expect(await giveUp(LATER_MS)).toEqual([]);
+    await members.forgetWorkers([await offer(many, { nowMs: LATER_MS + 1 })]);
+    expect(await giveUp(LATER_MS)).toEqual([{ jobId: early.job.jobId, runId: early.runId }]);
   });
 }

@@ -1,47 +1,25 @@
 /** The promises of StatsStore: every attempt that ended is counted once, whoever counts, in its namespace and in the whole. */
-import { type ClaimedRun, fireTime, type Job, occurrenceRunId, type RunId } from '@carillon/domain';
+import type { ClaimedRun, Job, RunId } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
-import { eventually } from '../../../../../tests/support/eventually.ts';
-import { ALL_HANDLERS, countAttempts } from '../run-tally.ts';
-import { COUNTS, type CountedBucket, type Counts, GROUPS_PER_HOUR_MAX } from '../stats-store.ts';
-import { EVERY_MINUTE, newId } from './sample-job.ts';
-import { BASE_MS, DAY_MS, HOUR_MS, type MakeStorage, MINUTE_MS, SECOND_MS } from './storage-under-test.ts';
-import { type End, manualRun, settlement, useStorageWorld } from './storage-world.ts';
+import { ALL_HANDLERS } from '../run-tally.ts';
+import { COUNTS, type Counts, GROUPS_PER_HOUR_MAX } from '../stats-store.ts';
+import { countEnded, DAY } from './count-ended.ts';
+import { newId } from './sample-job.ts';
+import { BASE_MS, HOUR_MS, type MakeStorage, MINUTE_MS, SECOND_MS } from './storage-under-test.ts';
+import { type End, settlement, useStorageWorld } from './storage-world.ts';
 
-const DAY = { fromMs: BASE_MS, toMs: BASE_MS + DAY_MS };
 const NOTHING = Object.fromEntries(COUNTS.map((name) => [name, 0])) as Counts;
 
 export function describeStatsStore(makeStorage: MakeStorage): void {
   describe('stats store', () => {
     const stage = useStorageWorld(makeStorage);
 
-    /** Counts until as many attempts are counted as have ended: an event can be read a moment after its transaction. */
-    const countAll = async (ended: number): Promise<void> => {
-      const { stats } = stage.world.storage;
-      await eventually(
-        async () => {
-          while ((await stats.countEnded({ nowMs: BASE_MS })).more);
-          expect(total(await stats.counts({ bucket: 'hour', ...DAY, namespaces: undefined }))).toBe(ended);
-        },
-        { withinMs: 60_000 },
-      );
-    };
-    const total = (buckets: readonly CountedBucket[]) =>
-      buckets.reduce(
-        (sum, { succeeded, failed, timedOut, cancelled, skipped, lost }) =>
-          sum + succeeded + failed + timedOut + cancelled + skipped + lost,
-        0,
-      );
+    const countAll = (ended: number) => countEnded(stage.world.storage.stats, ended);
     const countsIn = (namespace: string | undefined, handler?: string) =>
       stage.world.storage.stats.counts({
         ...{ bucket: 'minute', ...DAY, handler },
         namespaces: namespace === undefined ? undefined : [namespace],
       });
-    /** With the id that a scheduler gives it. */
-    const occurrence = ({ jobId }: Job) => ({
-      runId: occurrenceRunId(jobId, BASE_MS),
-      nominalAtMs: BASE_MS,
-    });
     const claimed = async (job: Partial<Job> = {}): Promise<ClaimedRun> =>
       stage.world.claimOne((await stage.world.oneOff({ job })).job);
     const end = async (over: End & { job?: Partial<Job> } = {}, nowMs = BASE_MS): Promise<ClaimedRun> => {
@@ -139,63 +117,6 @@ export function describeStatsStore(makeStorage: MakeStorage): void {
       await world.fire(job, { runs: [], skipped: [{ ...range, count: 4, exact: true }] });
       await countAll(4);
       expect(await countsIn('skips')).toMatchObject([{ ...NOTHING, skipped: 4 }]);
-    });
-
-    it('the start delay and the duration are measured; what the spread of a schedule adds is no delay', async () => {
-      const { world } = stage;
-      await end({ startedAtMs: BASE_MS + 500, endedAtMs: BASE_MS + 2_500 }, BASE_MS + 2_500);
-      await countAll(1);
-      const [plain] = await countsIn(undefined);
-      expect(Math.abs(plain!.startDelayMs!.p99 - 500) / 500).toBeLessThan(0.05);
-      expect(Math.abs(plain!.durationMs!.p50 - 2_000) / 2_000).toBeLessThan(0.05);
-
-      const spread = { ...EVERY_MINUTE, expression: '0 * * * *', spreadMs: 30 * MINUTE_MS };
-      const job = await world.recurring({ job: { namespace: 'spread', schedule: spread } });
-      await world.fire(job, { runs: [occurrence(job)] });
-      const run = await world.claimOne(job);
-      const dueAtMs = fireTime({ schedule: spread, jobId: job.jobId, nominalMs: BASE_MS });
-      expect(dueAtMs - BASE_MS).toBeGreaterThan(SECOND_MS);
-      const startedAtMs = dueAtMs + 100;
-      await world.settle(run, { startedAtMs, endedAtMs: startedAtMs }, startedAtMs);
-      await countAll(2);
-      const [late] = await countsIn('spread');
-      expect(Math.abs(late!.startDelayMs!.p99 - 100)).toBeLessThan(5);
-    });
-
-    it('the start delay is the same, whichever server settles, and in the attempts of the job', async () => {
-      const { world, under } = stage;
-      const spread = { ...EVERY_MINUTE, expression: '0 * * * *', spreadMs: 30 * MINUTE_MS };
-      const again = { kind: 'again', atMs: BASE_MS + 40 * MINUTE_MS, attempt: 2, crashes: 0 } as const;
-      const delays: CountedBucket[] = [];
-      for (const [namespace, storage] of [
-        ['own', world.storage],
-        ['other', under.other ?? world.storage],
-      ] as const) {
-        const job = await world.recurring({ job: { namespace, schedule: spread } });
-        const dueAtMs = fireTime({ schedule: spread, jobId: job.jobId, nominalMs: BASE_MS });
-        const settle = async (startedAtMs: number, over: End = {}) => {
-          const run = await world.claimOne(job, { nowMs: startedAtMs });
-          await storage.leases.settle(
-            [settlement(run, { startedAtMs, endedAtMs: startedAtMs, ...over })],
-            startedAtMs,
-          );
-        };
-        await world.fire(job, { runs: [occurrence(job)] });
-        await settle(dueAtMs + 100, { status: 'FAILED', error: 'no', next: again });
-        // A retry, which is not measured, and what a person asked for, which is not spread.
-        await settle(again.atMs + 9 * MINUTE_MS);
-        await world.storage.jobs.enqueue(job.jobId, manualRun(BASE_MS + 50 * MINUTE_MS));
-        await settle(BASE_MS + 50 * MINUTE_MS + 2_000);
-        await countAll(3 * (delays.length / 2 + 1));
-        const attempts = await world.storage.stats.attemptsOfJob(job.jobId, { ...DAY, limit: 10 });
-        const hour = { bucket: 'hour', ...DAY, namespaces: [namespace] } as const;
-        delays.push(...(await world.storage.stats.counts(hour)), ...countAttempts(job, attempts, 'hour'));
-      }
-      expect(delays).toEqual(delays.map(() => delays[0]));
-      expect(delays[0]).toMatchObject({ started: 3, succeeded: 2, failed: 1, retried: 1 });
-      const { p50, p99 } = delays[0]!.startDelayMs!;
-      expect(Math.abs(p50 - 100)).toBeLessThan(5);
-      expect(Math.abs(p99 - 2_000) / 2_000).toBeLessThan(0.05);
     });
 
     it('an attempt counts as retried while its next one waits, and not once the run was given up', async () => {

@@ -1,5 +1,6 @@
 /** The rows of `cursors` and `due` as the memory adapter keeps them. */
 import {
+  isFirstEpoch,
   isRecurring,
   type Job,
   type JobId,
@@ -64,6 +65,24 @@ export function runRecord(job: Job, run: NewRun, state: PendingState): RunRecord
 /** What a person asks for right now runs though the job is paused. */
 export function isAskedFor({ trigger }: { readonly trigger: NewRun['trigger'] }): boolean {
   return trigger === 'manual' || trigger === 'redrive';
+}
+
+/** Its slot is taken. What a person asked for and nothing held up begins its wait for a worker here. */
+export function openedAt(run: RunRecord, nowMs: number): RunRecord {
+  const laneAtMs = Math.max(run.fireAtMs, nowMs);
+  const isPrompt = run.state === 'planned' && run.trigger === 'manual' && run.epoch === 1;
+  return { ...run, state: 'open', admitted: true, laneAtMs, fireAtMs: isPrompt ? laneAtMs : run.fireAtMs };
+}
+
+export function isRepeat({ trigger, request }: Pick<RunRecord, 'trigger' | 'request'>): boolean {
+  return trigger === 'redrive' || (trigger === 'manual' && request?.originRunId !== undefined);
+}
+
+/** When it should have started: at its nominal instant, unless it waited for a slot of its job, was handed out before or repeats another. */
+export function dueAtMs(run: RunRecord): number {
+  const { attempt, epoch, laneAtMs, fireAtMs, nominalAtMs } = run;
+  const isFirst = attempt === 1 && isFirstEpoch(epoch) && !isRepeat(run);
+  return isFirst && laneAtMs <= fireAtMs ? nominalAtMs : Math.max(fireAtMs, laneAtMs);
 }
 
 export function cursorRecord(job: Job, cursor: NewCursor): CursorRecord {

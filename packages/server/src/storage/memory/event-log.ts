@@ -29,6 +29,8 @@ interface EventRow {
 export interface UncountedEnd {
   readonly view: RunView;
   readonly isAgain: boolean;
+  /** It waited for something else than a worker first: how late it began is not counted. */
+  readonly wasHeldUp: boolean;
 }
 
 const DAY_MS = 24 * 3_600_000;
@@ -66,13 +68,13 @@ export class EventLog {
     this.#record({ kind: 'run.progress', atMs: this.#now(), ...ofRun(run) });
   }
 
-  runEnded(view: RunView, then: { retryAtMs?: number; deadReason?: string } = {}): void {
-    const { retryAtMs, deadReason } = then;
+  runEnded(view: RunView, then: { retryAtMs?: number; deadReason?: string; wasHeldUp?: boolean } = {}): void {
+    const { retryAtMs, deadReason, wasHeldUp = false } = then;
     const run = { ...eventRun(view), retryAtMs };
     const atMs = run.endedAtMs ?? this.#now();
     const kind = kindOfEnd(view.status, { isTriedAgain: retryAtMs !== undefined });
     this.#record({ kind, atMs, ...ofRun(run) });
-    this.#uncounted.push({ view, isAgain: retryAtMs !== undefined });
+    this.#uncounted.push({ view, isAgain: retryAtMs !== undefined, wasHeldUp });
     if (deadReason !== undefined)
       this.#record({ kind: 'run.dead_lettered', atMs, ...ofRun({ ...run, deadReason }) });
   }

@@ -1,6 +1,13 @@
 /** A key in memory: whether a filter finds it, what a use changes of it, and the order of grants. */
 import type { ApiKey, Grant } from '@carillon/domain';
-import type { KeyFilter, KeyUse } from '../account-store.ts';
+import type { KeyFilter, KeyUse, SecretHash } from '../account-store.ts';
+
+export interface KeyRow {
+  key: ApiKey;
+  hash: SecretHash;
+  previousHash: SecretHash | undefined;
+  readonly firstPrefix: string;
+}
 
 export function isWanted(
   key: ApiKey,

@@ -4,6 +4,7 @@ import {
   EVERYWHERE,
   type Grant,
   isAdministrator,
+  type JobId,
   type Namespace,
   type Session,
   type User,
@@ -31,7 +32,7 @@ import {
   type UserQuery,
 } from '../account-store.ts';
 import type { AuditEntry } from '../audit-store.ts';
-import { inOrder, isWanted, usedKey } from './key-row.ts';
+import { inOrder, isWanted, type KeyRow, usedKey } from './key-row.ts';
 import { addAudit } from './memory-audit-store.ts';
 import type { MemoryState } from './memory-state.ts';
 import { SessionTable } from './session-table.ts';
@@ -40,13 +41,6 @@ interface UserRow {
   user: User;
   passwordHash: string | undefined;
   readonly idempotency: NewUser['idempotency'];
-}
-
-interface KeyRow {
-  key: ApiKey;
-  hash: SecretHash;
-  previousHash: SecretHash | undefined;
-  readonly firstPrefix: string;
 }
 
 export class MemoryAccountStore implements AccountStore {
@@ -148,6 +142,17 @@ export class MemoryAccountStore implements AccountStore {
 
   async user(userId: string): Promise<User | undefined> {
     return this.#users.get(userId)?.user;
+  }
+
+  async userNames(userIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const known = userIds.filter((id) => this.#users.has(id));
+    return new Map(known.map((id) => [id, this.#users.get(id)!.user.name]));
+  }
+
+  async subjectNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const found = (id: string) =>
+      this.#jobs.get(id as JobId) ?? this.#users.get(id)?.user ?? this.#keys.get(id)?.key;
+    return new Map(ids.filter(found).map((id) => [id, found(id)!.name]));
   }
 
   async users({ name: wanted, after = '', limit }: UserQuery): Promise<User[]> {
@@ -358,10 +363,8 @@ export class MemoryAccountStore implements AccountStore {
 
   #requireAdministrator(before: User, after: User | undefined): void {
     if (!isAdministrator(before) || (after && isAdministrator(after))) return;
-    for (const { user } of this.#users.values()) {
-      if (user.userId !== before.userId && isAdministrator(user)) return;
-    }
-    throw new LastAdministrator();
+    const isOther = ({ user }: UserRow) => user.userId !== before.userId && isAdministrator(user);
+    if (![...this.#users.values()].some(isOther)) throw new LastAdministrator();
   }
 
   /** With the name of its owner as it is now. */

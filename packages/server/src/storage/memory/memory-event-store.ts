@@ -23,6 +23,14 @@ export class MemoryEventStore implements EventStore {
     return new Map(rows.filter((row): row is readonly [string, number] => row[1] !== undefined));
   }
 
+  async countAfter(after: EventCursor, max: number): Promise<number> {
+    return this.#state.events.after(after, max).length;
+  }
+
+  async recordedAfter(after: EventCursor): Promise<number | undefined> {
+    return this.#state.events.after(after, 1)[0]?.atMs;
+  }
+
   async read(after: EventCursor, limit: number): Promise<EventPage> {
     const events = this.#state.events.after(after, limit);
     const last = events.at(-1);

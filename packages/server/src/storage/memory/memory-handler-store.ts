@@ -25,8 +25,15 @@ export class MemoryHandlerStore implements HandlerStore {
     }
   }
 
-  async handlerNames(): Promise<string[]> {
-    return [...this.#state.handlers.keys()].sort();
+  async handlerNames({
+    after = '',
+    limit,
+  }: {
+    after?: string | undefined;
+    limit: number;
+  }): Promise<string[]> {
+    const names = [...this.#state.handlers.keys()].filter((name) => name > after);
+    return names.sort().slice(0, limit);
   }
 
   async describeHandlers(names: readonly string[]): Promise<HandlerDescription[]> {

@@ -19,16 +19,22 @@ export class MemoryHousekeepingStore implements HousekeepingStore {
   }
 
   async dropHistory(options: { beforeMs: number }): Promise<string[]> {
-    const { history, leases, due, requests, deadLetters } = this.#state;
-    for (const [runId, { requestedAtMs }] of requests) {
-      const isNeeded = due.get(runId) ?? leases.ofRun(runId) ?? deadLetters.get(runId);
-      // The history goes by whole days.
-      if (!isNeeded && requestedAtMs < options.beforeMs - DAY_MS) requests.delete(runId);
-    }
+    const { history, leases } = this.#state;
     return history.dropDays(
       options.beforeMs,
       Array.from(leases.all(), ({ claimedAtMs }) => claimedAtMs),
     );
+  }
+
+  async dropRequests({ beforeMs }: { beforeMs: number }): Promise<number> {
+    const { leases, due, requests, deadLetters } = this.#state;
+    const before = requests.size;
+    for (const [runId, { requestedAtMs }] of requests) {
+      const isNeeded = due.get(runId) ?? leases.ofRun(runId) ?? deadLetters.get(runId);
+      // The history goes by whole days.
+      if (!isNeeded && requestedAtMs < beforeMs - DAY_MS) requests.delete(runId);
+    }
+    return before - requests.size;
   }
 
   async dropCheckpoints({
@@ -64,6 +70,10 @@ export class MemoryHousekeepingStore implements HousekeepingStore {
 
   async refreshStatistics(): Promise<string[]> {
     return [];
+  }
+
+  async summarizeHistory(): Promise<number> {
+    return 0;
   }
 
   async countWaiting(nowMs: number): Promise<number> {

@@ -3,7 +3,7 @@ import { type ClaimedRun, type Job, type JobId, namesSecrets, type WorkerId } fr
 import { firstEpochOf } from '../generation-store.ts';
 import { LANE_START, type LaneHead, type LaneHint, type LaneKey } from '../lane.ts';
 import {
-  CLAIM_CHECKPOINT_BYTES_MAX,
+  CLAIM_BYTES_MAX,
   type Claimed,
   type ClaimRequest,
   type LaneScan,
@@ -14,8 +14,9 @@ import {
   type OverdueRun,
   type Settled,
   type Settlement,
+  SMALL_PAYLOAD_BYTES_MAX,
 } from '../lease-store.ts';
-import type { RunRecord } from './due-record.ts';
+import { dueAtMs, type RunRecord } from './due-record.ts';
 import { compareLanes } from './due-table.ts';
 import { recoverJobs } from './end-run.ts';
 import type { LeasedRecord } from './lease-table.ts';
@@ -62,7 +63,7 @@ export class MemoryLeaseStore implements LeaseStore {
     return { leaseId, workerId, claimedAtMs, runs, scans, isCut };
   }
 
-  /** Answers whether it ended at a run whose checkpoint was too much. */
+  /** Answers whether it ended at a run that carries too much. */
   #pickLanes(
     { lanes, runsMax }: ClaimRequest['pick'],
     { records, scans, nowMs }: { records: RunRecord[]; scans: LaneScan[]; nowMs: number },
@@ -75,10 +76,10 @@ export class MemoryLeaseStore implements LeaseStore {
         if (record.laneAtMs > nowMs) break;
         if (isCut || found.length === laneMax || records.length + found.length === runsMax) break;
         if (record.expiresAtMs !== undefined && record.expiresAtMs < nowMs) continue;
-        const saved = this.#state.checkpoints.get(record.runId)?.bytes ?? 0;
-        isCut = bytes > 0 && bytes + saved > CLAIM_CHECKPOINT_BYTES_MAX;
+        const carried = this.#carriedBytes(record);
+        isCut = bytes > 0 && bytes + carried > CLAIM_BYTES_MAX;
         if (isCut) break;
-        bytes += saved;
+        bytes += carried;
         found.push(record);
       }
       records.push(...found);
@@ -91,6 +92,12 @@ export class MemoryLeaseStore implements LeaseStore {
       });
     }
     return isCut;
+  }
+
+  #carriedBytes({ runId, jobId, request }: RunRecord): number {
+    const saved = this.#state.checkpoints.get(runId)?.bytes ?? 0;
+    const payloadBytes = Buffer.byteLength(request?.payload ?? this.#state.jobs.get(jobId)!.payload);
+    return payloadBytes > SMALL_PAYLOAD_BYTES_MAX ? saved + payloadBytes : saved;
   }
 
   /** Wherever the mark stands: it may lie behind what becomes claimable next. */
@@ -204,7 +211,6 @@ function claimedRun(
   const { handler, timeoutMs } = job;
   const payload = record.request?.payload ?? job.payload;
   const isNamed = (named.signing && handler === 'http') || (named.secrets && namesSecrets(payload));
-  const dueAtMs = record.trigger !== 'redrive' && attempt === 1 ? nominalAtMs : record.fireAtMs;
   return {
     ...lease,
     jobId,
@@ -212,7 +218,7 @@ function claimedRun(
     epoch,
     attempt,
     nominalAtMs,
-    dueAtMs,
+    dueAtMs: dueAtMs(record),
     handler,
     payload,
     timeoutMs,

@@ -4,24 +4,28 @@ import type { Clock } from '@carillon/foundation';
 import type { AuditEntry } from '../audit-store.ts';
 import {
   type CancelledRun,
+  type HandlerOffer,
   type HeardWorker,
-  LOST_KEPT_MAX,
-  LOST_KEPT_MS,
-  LOST_RUNS_MAX,
-  type LostWorker,
+  type KnownWorker,
   type MemberStore,
   type NodeBeat,
+  type OfferingWorker,
+  type OfferPage,
   type Peer,
   type PublishedAddresses,
   type Registered,
   type SaidByBeat,
   type ShardOwner,
+  servesOneOf,
   type UnreceivedRun,
   type WorkerBeaten,
+  type WorkerPage,
   type WorkerRecord,
+  type WorkerState,
 } from '../member-store.ts';
+import { isSame, keepOffers, knownWorkers, rememberLost, stateOf } from './known-workers.ts';
 import { addAudit } from './memory-audit-store.ts';
-import type { MemoryState, ShardRow, WorkerRow } from './memory-state.ts';
+import type { MemoryState, ShardRow } from './memory-state.ts';
 
 type Epochs = ReadonlyMap<number, number>;
 
@@ -165,7 +169,8 @@ export class MemoryMemberStore implements MemberStore {
     const draining = former?.draining ?? worker.draining ?? false;
     const row = { ...worker, labels, draining, stuck: former?.stuck ?? 0, lastSeenMs: nowMs, alive: true };
     this.#state.workers.set(worker.workerId, row);
-    if (former) this.#keepOffers(former, worker.handlers);
+    if (former)
+      keepOffers(this.#state, former, isSame(former.namespaces, worker.namespaces) ? worker.handlers : []);
     else this.#emit('worker.joined', worker.nodeId, worker.workerId);
     return 'registered';
   }
@@ -243,32 +248,10 @@ export class MemoryMemberStore implements MemberStore {
       const silent = heard.get(worker.workerId) === worker.lastSeenMs;
       if (!worker.alive || !(outlived || silent)) continue;
       workers.set(worker.workerId, { ...worker, alive: false });
-      this.#remember(worker, request.nowMs);
+      rememberLost(this.#state, worker, request.nowMs);
       this.#emit('worker.lost', worker.nodeId, worker.workerId);
     }
     return [...workers.values()].filter((worker) => !worker.alive).map((worker) => worker.workerId);
-  }
-
-  async lostWorkers(nowMs: number): Promise<LostWorker[]> {
-    return [...this.#state.lostWorkers.values()]
-      .filter(({ lostAtMs }) => lostAtMs > nowMs - LOST_KEPT_MS)
-      .sort(latestFirst)
-      .slice(0, LOST_KEPT_MAX);
-  }
-
-  #remember(worker: WorkerRow, nowMs: number): void {
-    const { lostWorkers, leases } = this.#state;
-    const { workerId, nodeId, session, slots, handlers, labels, lastSeenMs, name, language, version } =
-      worker;
-    const runs = leases.ofWorker(workerId).map(({ run }) => run.runId);
-    lostWorkers.set(workerId, {
-      ...{ workerId, nodeId, session, slots, handlers, labels, lastSeenMs, name, language, version },
-      ...{ lostAtMs: nowMs, held: runs.length, heldRuns: runs.toSorted().slice(0, LOST_RUNS_MAX) },
-    });
-    const kept = [...lostWorkers.values()].sort(latestFirst);
-    for (const [i, lost] of kept.entries()) {
-      if (i >= LOST_KEPT_MAX || lost.lostAtMs <= nowMs - LOST_KEPT_MS) lostWorkers.delete(lost.workerId);
-    }
   }
 
   async forgetWorkers(workers: readonly WorkerId[]): Promise<void> {
@@ -276,7 +259,7 @@ export class MemoryMemberStore implements MemberStore {
       const worker = this.#state.workers.get(workerId);
       if (!worker || this.#state.leases.ofWorker(workerId).length > 0) continue;
       this.#state.workers.delete(workerId);
-      this.#keepOffers(worker);
+      keepOffers(this.#state, worker);
       if (worker.alive) this.#emit('worker.left', worker.nodeId, workerId);
     }
   }
@@ -290,8 +273,52 @@ export class MemoryMemberStore implements MemberStore {
     if (worker?.bootId === bootId && worker.session === session) await this.forgetWorkers([workerId]);
   }
 
-  async workers(): Promise<WorkerRow[]> {
-    return [...this.#state.workers.values()];
+  async workers(): Promise<WorkerState[]> {
+    return [...this.#state.workers.values()].map(stateOf);
+  }
+
+  async listWorkers({
+    after = '',
+    limit,
+    alive,
+    labels = {},
+    text,
+    nowMs,
+  }: WorkerPage): Promise<KnownWorker[]> {
+    const wanted = Object.entries(labels);
+    return knownWorkers(this.#state, nowMs)
+      .filter((worker) => worker.workerId > after && (alive === undefined || worker.alive === alive))
+      .filter(
+        ({ workerId, name = '' }) =>
+          text === undefined || `${workerId}\n${name}`.toLowerCase().includes(text),
+      )
+      .filter((worker) =>
+        wanted.every(([name, value]) => Object.hasOwn(worker.labels, name) && worker.labels[name] === value),
+      )
+      .sort((a, b) => (a.workerId < b.workerId ? -1 : 1))
+      .slice(0, limit);
+  }
+
+  async findWorker(workerId: string, nowMs: number): Promise<KnownWorker | undefined> {
+    return knownWorkers(this.#state, nowMs).find((worker) => worker.workerId === workerId);
+  }
+
+  async workersOffering(handler: string, namespaces?: readonly string[]): Promise<OfferingWorker[]> {
+    return [...this.#state.workers.values()]
+      .filter(
+        (worker) => worker.alive && worker.handlers.includes(handler) && servesOneOf(worker, namespaces),
+      )
+      .map((worker) => ({ ...stateOf(worker), labels: worker.labels }));
+  }
+
+  async offers({ namespaces, after = '', limit }: OfferPage): Promise<HandlerOffer[]> {
+    const counts = new Map<string, number>();
+    for (const worker of this.#state.workers.values()) {
+      if (!worker.alive || !servesOneOf(worker, namespaces)) continue;
+      for (const name of worker.handlers) if (name > after) counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+    const named = Array.from(counts, ([handler, workers]) => ({ handler, workers }));
+    return named.sort((a, b) => (a.handler < b.handler ? -1 : 1)).slice(0, limit);
   }
 
   async leasedRuns(): Promise<ReadonlyMap<WorkerId, number>> {
@@ -300,14 +327,6 @@ export class MemoryMemberStore implements MemberStore {
       counts.set(workerId, (counts.get(workerId) ?? 0) + 1);
     }
     return counts;
-  }
-
-  #keepOffers({ handlers, lastSeenMs }: WorkerRow, stillOffered: readonly string[] = []): void {
-    const { handlerOffers } = this.#state;
-    for (const handler of handlers) {
-      if (stillOffered.includes(handler)) continue;
-      handlerOffers.set(handler, Math.max(handlerOffers.get(handler) ?? lastSeenMs, lastSeenMs));
-    }
   }
 
   #emit(kind: EventKind, nodeId: NodeId, workerId?: WorkerId): void {
@@ -323,8 +342,4 @@ export class MemoryMemberStore implements MemberStore {
       (owner) => owner.nodeId === nodeId && owner.epoch === epochs.get(owner.shard),
     );
   }
-}
-
-function latestFirst(a: LostWorker, b: LostWorker): number {
-  return b.lostAtMs - a.lostAtMs || (a.workerId < b.workerId ? -1 : 1);
 }

@@ -1,7 +1,7 @@
 /** Firing and admission in memory: the compare-and-set on the cursor and all that follows happen within one turn. */
 import { type JobId, QUEUED_PER_JOB_MAX, RUN_ERRORS, type RunId, SHARD_COUNT } from '@carillon/domain';
 import type { Cursor } from '../due.ts';
-import type { LaneHint } from '../lane.ts';
+import { type LaneHint, namespaceKey, namespaceOf } from '../lane.ts';
 import {
   type Admission,
   type Fire,
@@ -17,10 +17,10 @@ import {
   type SkippedRange,
   type WaitingJob,
 } from '../schedule-store.ts';
-import { type CursorRecord, isAskedFor, type RunRecord, runRecord } from './due-record.ts';
+import { type CursorRecord, isAskedFor, openedAt, type RunRecord, runRecord } from './due-record.ts';
 import { endJob, endPending, writeDeadLetter } from './end-run.ts';
 import { guardHolds, type MemoryState } from './memory-state.ts';
-import { endedPendingView } from './run-views.ts';
+import { endedPendingView, servesTenant } from './run-views.ts';
 
 export class MemoryScheduleStore implements ScheduleStore {
   readonly #state: MemoryState;
@@ -79,7 +79,7 @@ export class MemoryScheduleStore implements ScheduleStore {
       for (const run of this.#wanting(jobId, nowMs)) {
         if (left.open > 0 && admissions.take(jobId, run.runId, job.maxConcurrency)) {
           left.open -= 1;
-          due.put({ ...run, state: 'open', admitted: true, laneAtMs: Math.max(run.fireAtMs, nowMs) });
+          due.put(openedAt(run, nowMs));
           opened.push({ ...run.lane, atMs: nowMs });
           continue;
         }
@@ -152,20 +152,25 @@ export class MemoryScheduleStore implements ScheduleStore {
     beforeMs,
     limit,
   }: OwnerOptions & { beforeMs: number; limit: number }): Promise<GivenUpRun[]> {
-    const { workers, handlerOffers } = this.#state;
-    for (const [handler, offeredAtMs] of handlerOffers) {
-      if (offeredAtMs < beforeMs) handlerOffers.delete(handler);
+    const { workers, handlerOffers, namespaceOffers } = this.#state;
+    for (const offers of [handlerOffers, ...namespaceOffers.values()]) {
+      for (const [handler, offeredAtMs] of offers) if (offeredAtMs < beforeMs) offers.delete(handler);
     }
-    const offered = new Set(handlerOffers.keys());
-    for (const { alive, lastSeenMs, handlers } of workers.values()) {
-      if (alive || lastSeenMs >= beforeMs) for (const handler of handlers) offered.add(handler);
-    }
+    for (const [namespace, offers] of namespaceOffers)
+      if (offers.size === 0) namespaceOffers.delete(namespace);
+    const lately = [...workers.values()].filter(({ alive, lastSeenMs }) => alive || lastSeenMs >= beforeMs);
+    const isOffered = ({ handler, lane: { tenant } }: RunRecord) =>
+      handlerOffers.has(handler) ||
+      [...namespaceOffers].some(
+        ([name, offers]) => namespaceKey(name) === namespaceOf(tenant) && offers.has(handler),
+      ) ||
+      lately.some((worker) => worker.handlers.includes(handler) && servesTenant(worker, tenant));
     return this.#giveUp(
-      ({ handler, laneAtMs, state, shard }) =>
-        state === 'open' &&
-        laneAtMs < beforeMs &&
-        !offered.has(handler) &&
-        guardHolds(this.#state, guard, shard),
+      (run) =>
+        run.state === 'open' &&
+        run.laneAtMs < beforeMs &&
+        !isOffered(run) &&
+        guardHolds(this.#state, guard, run.shard),
       {
         ...{ limit, nowMs },
         error: ({ handler }) => RUN_ERRORS.nobodyOffers(handler),

@@ -13,7 +13,13 @@ import {
 } from '@carillon/domain';
 import type { AuditRecord } from '../audit-store.ts';
 import type { NewRun, RunRequest } from '../due.ts';
-import type { LostWorker, PublishedAddresses, ShardOwner, WorkerState } from '../member-store.ts';
+import type {
+  KnownWorker,
+  PublishedAddresses,
+  ShardOwner,
+  WorkerRecord,
+  WorkerState,
+} from '../member-store.ts';
 import type { StoredCheckpoint } from '../run-state-store.ts';
 import type { DeadLetter } from '../run-store.ts';
 import type { CountRow, FailureRow } from '../run-tally.ts';
@@ -48,7 +54,8 @@ export interface NodeRow {
 /** Lasts as long as its node. */
 export type ShardRow = Omit<ShardOwner, 'expiresAtMs'>;
 
-export type WorkerRow = WorkerState;
+export type WorkerRow = WorkerState & Omit<WorkerRecord, 'labels' | 'draining'> & Pick<KnownWorker, 'labels'>;
+export type LostWorkerRow = KnownWorker & Pick<WorkerRecord, 'namespaces'> & { readonly lostAtMs: number };
 
 export interface NamespaceRow {
   readonly namespace: Namespace;
@@ -81,7 +88,7 @@ export interface MemoryState {
   >;
   readonly shards: Map<number, ShardRow>;
   readonly workers: Map<WorkerId, WorkerRow>;
-  readonly lostWorkers: Map<WorkerId, LostWorker>;
+  readonly lostWorkers: Map<WorkerId, LostWorkerRow>;
   readonly events: EventLog;
   /** Which generation of the storage it is. */
   generation: number;
@@ -92,6 +99,8 @@ export interface MemoryState {
   readonly handlers: Map<string, { readonly handler: HandlerDescription; readonly seenAtMs: number }>;
   /** When workers that are forgotten, or offer less than before, last offered a handler. */
   readonly handlerOffers: Map<string, number>;
+  /** The same of workers that were bound to namespaces, by each of these. */
+  readonly namespaceOffers: Map<string, Map<string, number>>;
   readonly counts: { readonly minute: Map<string, CountRow>; readonly hour: Map<string, CountRow> };
   readonly failures: Map<string, FailureRow>;
   readonly fingerprintKey: string;
@@ -134,6 +143,7 @@ export function emptyState(now: () => number): MemoryState {
     secrets: new Map(),
     handlers: new Map(),
     handlerOffers: new Map(),
+    namespaceOffers: new Map(),
     counts: { minute: new Map(), hour: new Map() },
     failures: new Map(),
     fingerprintKey: 'of a storage in memory',

@@ -112,7 +112,7 @@ export class MemoryStatsStore implements StatsStore {
     const oldestAtMs =
       waiting.length === 0 ? undefined : Math.min(...waiting.map(({ laneAtMs }) => laneAtMs));
     const isOffered = offeredIn(this.#state);
-    const unoffered = new Set(waiting.map(({ handler }) => handler).filter((name) => !isOffered(name)));
+    const unoffered = new Set(waiting.filter((run) => !isOffered(run)).map(({ handler }) => handler));
     return {
       ...{ waiting: Math.min(waiting.length, WAITING_SEEN_MAX), oldestAtMs },
       unofferedHandlers: [...unoffered].sort().slice(0, UNOFFERED_SEEN_MAX),
@@ -135,7 +135,7 @@ export class MemoryStatsStore implements StatsStore {
   }
 
   /** Undefined: its job was deleted. */
-  #record({ view, isAgain }: UncountedEnd): EndedRecord | undefined {
+  #record({ view, isAgain, wasHeldUp }: UncountedEnd): EndedRecord | undefined {
     const job = this.#state.jobs.get(view.jobId);
     if (!job) return undefined;
     const { namespace, handler, schedule } = job;
@@ -145,7 +145,7 @@ export class MemoryStatsStore implements StatsStore {
       ...{ namespace, handler, jobId, runId, status, startedAtMs, endedAtMs, error, occurrences },
       recordedAtMs: view.modifiedAtMs,
       isRetried: isAgain && isFailure(status),
-      delayMs: startDelayMs({ ...view, schedule }),
+      delayMs: wasHeldUp ? undefined : startDelayMs({ ...view, schedule }),
     };
   }
 

@@ -1,8 +1,10 @@
 /** How a run is shown at each step: pending in `due`, leased, ended with or without an attempt. */
 import { type DeadReason, type FinalRunStatus, isRecurring, type Job, type WaitsFor } from '@carillon/domain';
+import { namespaceKey, namespaceOf } from '../lane.ts';
 import type { Settlement } from '../lease-store.ts';
+import type { WorkerRecord } from '../member-store.ts';
 import type { RunView } from '../run-store.ts';
-import { type RunRecord, shownTrigger } from './due-record.ts';
+import { isRepeat, type RunRecord, shownTrigger } from './due-record.ts';
 import type { LeasedRecord } from './lease-table.ts';
 import type { MemoryState } from './memory-state.ts';
 
@@ -18,7 +20,10 @@ export interface PendingEnd {
 }
 
 /** Nothing about it has happened in the future: what waits for a later instant says so as its reason. */
-export function queuedView(run: RunRecord, nowMs: number, isOffered: (handler: string) => boolean): RunView {
+/** Whether a living worker offers the handler and may be given runs of the namespace. */
+type IsOffered = (run: Pick<RunRecord, 'handler' | 'lane'>) => boolean;
+
+export function queuedView(run: RunRecord, nowMs: number, isOffered: IsOffered): RunView {
   const sinceMs = Math.min(run.fireAtMs, nowMs);
   return viewOf(run, {
     status: 'QUEUED',
@@ -28,15 +33,12 @@ export function queuedView(run: RunRecord, nowMs: number, isOffered: (handler: s
   });
 }
 
-function waitsFor(
-  { held, fireAtMs, state, handler }: RunRecord,
-  nowMs: number,
-  isOffered: (handler: string) => boolean,
-): WaitsFor {
+function waitsFor(run: RunRecord, nowMs: number, isOffered: IsOffered): WaitsFor {
+  const { held, fireAtMs, state, handler } = run;
   if (held) return { code: 'paused' };
   if (fireAtMs > nowMs) return { code: 'not_due', untilMs: fireAtMs };
   if (state === 'waiting') return { code: 'at_limit' };
-  return isOffered(handler) ? { code: 'claimable' } : { code: 'no_worker', handler };
+  return isOffered(run) ? { code: 'claimable' } : { code: 'no_worker', handler };
 }
 
 /** With what is known of its job. */
@@ -52,9 +54,15 @@ export function isShown(record: RunRecord, nowMs: number): boolean {
   return record.fireAtMs <= nowMs || record.epoch > 1;
 }
 
-export function offeredIn({ workers }: Pick<MemoryState, 'workers'>): (handler: string) => boolean {
-  return (handler) =>
-    [...workers.values()].some(({ alive, handlers }) => alive && handlers.includes(handler));
+export function offeredIn({ workers }: Pick<MemoryState, 'workers'>): IsOffered {
+  return ({ handler, lane }) =>
+    [...workers.values()].some(
+      (worker) => worker.alive && worker.handlers.includes(handler) && servesTenant(worker, lane.tenant),
+    );
+}
+
+export function servesTenant({ namespaces }: Pick<WorkerRecord, 'namespaces'>, tenant: number): boolean {
+  return namespaces?.some((name) => namespaceKey(name) === namespaceOf(tenant)) ?? true;
 }
 
 export function leasedView(leased: LeasedRecord): RunView {
@@ -106,6 +114,7 @@ function viewOf(run: RunRecord, shown: Shown): RunView {
     attempt: run.attempt,
     epoch: run.epoch,
     trigger: shownTrigger(run.trigger),
+    isRepeat: isRepeat(run),
     scheduledAtMs: run.nominalAtMs,
     startedAtMs: undefined,
     endedAtMs: undefined,

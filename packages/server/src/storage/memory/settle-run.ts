@@ -1,7 +1,7 @@
 /** One settlement: the run leaves its lease, the attempt is recorded, and what follows is planned, once. */
 import type { JobId } from '@carillon/domain';
 import type { Settlement, SettleVerdict } from '../lease-store.ts';
-import { isAskedFor, type RunRecord, runTerms } from './due-record.ts';
+import { dueAtMs, isAskedFor, type RunRecord, runTerms } from './due-record.ts';
 import { endJobAfter, writeDeadLetter } from './end-run.ts';
 import type { LeasedRecord } from './lease-table.ts';
 import type { MemoryState } from './memory-state.ts';
@@ -32,10 +32,11 @@ function settleLeased(
   { settlement, nowMs, hadSlot }: { settlement: Settlement; nowMs: number; hadSlot: boolean },
 ): SettledRun {
   const { run } = leased;
+  const wasHeldUp = dueAtMs(run) !== run.nominalAtMs;
   if (isCancelled(state, leased, settlement)) {
     const view = settledView(leased, { settlement, status: 'CANCELLED', nowMs });
     state.history.write(view);
-    state.events.runEnded(view);
+    state.events.runEnded(view, { wasHeldUp });
     state.checkpoints.delete(run.runId);
     endJobAfter(state, run, { status: 'CANCELLED', nowMs });
     return { verdict: 'cancelled' };
@@ -45,6 +46,7 @@ function settleLeased(
   state.history.write(view);
   if (status === 'SUCCESS' || status === 'CANCELLED') state.checkpoints.delete(run.runId);
   state.events.runEnded(view, {
+    wasHeldUp,
     ...(next.kind === 'again' && { retryAtMs: next.atMs }),
     ...(next.kind === 'dead' && { deadReason: next.reason }),
   });

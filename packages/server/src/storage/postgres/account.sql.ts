@@ -91,6 +91,14 @@ export const USER_MADE_BY = statement('user_made_by')`
 
 export const GET_USER = read('get_user', USER)`SELECT ${USER.sql} FROM users u WHERE user_id = $1`;
 
+export const USER_NAMES = statement('user_names')`
+  SELECT user_id::text, name FROM users WHERE user_id = ANY($1::uuid[])`;
+
+export const SUBJECT_NAMES = statement('subject_names')`
+  SELECT job_id::text, name FROM jobs WHERE job_id = ANY($1::uuid[])
+  UNION ALL SELECT user_id::text, name FROM users WHERE user_id = ANY($1::uuid[])
+  UNION ALL SELECT key_id::text, name FROM api_keys WHERE key_id = ANY($1::uuid[])`;
+
 export const USER_WITH_IDENTITY = read('user_with_identity', USER)`
   SELECT ${USER.sql} FROM users u WHERE issuer = $1 AND subject = $2`;
 

@@ -1,5 +1,5 @@
 /** Two sessions on one database: what one holds locked or has not committed, and what the other makes of it. */
-import { type Job, type LeaseId, occurrenceRunId, type RunId } from '@carillon/domain';
+import { type Job, type LeaseId, occurrenceRunId, type RunId, type WorkerId } from '@carillon/domain';
 import { ManualClock, SeededRandom, silentLog } from '@carillon/foundation';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -215,6 +215,18 @@ describeEachPostgres('what others do at the same moment', (server) => {
     expect((await patient.members.workers()).map(({ workerId }) => workerId)).toContain(world.workerId);
   });
 
+  it('a worker whose row somebody holds locked keeps no other from being heard', async () => {
+    const [held, free] = [world.workerId, newId<WorkerId>()];
+    await world.register(free);
+    await person.query('BEGIN');
+    await person.query('SELECT FROM workers WHERE worker_id = $1 FOR UPDATE', [held]);
+    const beats = [held, free].map((workerId) => ({ workerId }));
+    const heard = await patient.members.beatWorkers(beats, BASE_MS + 1);
+    expect([...heard.keys()]).toEqual([free]);
+    await person.query('COMMIT');
+    expect((await patient.members.beatWorkers(beats, BASE_MS + 2)).size).toBe(2);
+  });
+
   it('a run-now of a job that replaces waits, and stops nothing', async () => {
     const job = await world.recurring({ job: { overlap: 'replace' } });
     await world.fire(job);
@@ -312,7 +324,7 @@ describeEachPostgres('what others do at the same moment', (server) => {
       for (let i = 0; i < 2; i += 1) {
         await watcher.query('BEGIN');
         const { rows } = await watcher.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
-          `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE counted(${given})`,
+          `EXPLAIN (ANALYZE, TIMING OFF, BUFFERS, FORMAT JSON) EXECUTE counted(${given})`,
         );
         await watcher.query('ROLLBACK');
         const plan = rows[0]!['QUERY PLAN'][0].Plan;

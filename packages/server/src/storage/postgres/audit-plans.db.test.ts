@@ -83,7 +83,7 @@ describeEachPostgres('the audit log', (server) => {
     await client.query(`PREPARE list_audit_of_subject_plan AS ${LIST_AUDIT_OF_SUBJECT.text}`);
     await client.query('SET enable_bitmapscan = off');
     const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
-      `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE list_audit_of_subject_plan(NULL, NULL, NULL, '${TOGETHER}', NULL, NULL, NULL, 50, false, ${spanPosition(TOGETHER)})`,
+      `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) EXECUTE list_audit_of_subject_plan(NULL, NULL, NULL, '${TOGETHER}', NULL, NULL, NULL, 50, false, ${spanPosition(TOGETHER)})`,
     );
     const plan = rows[0]!['QUERY PLAN'][0].Plan;
     expect(JSON.stringify(plan)).toContain('"Index Name":"audit_log_subject"');
@@ -116,7 +116,7 @@ describeEachPostgres('the audit log', (server) => {
   it('a quiet namespace is read without looking at what its neighbours did', async () => {
     await client.query(`PREPARE quiet AS ${LIST_AUDIT_OF_NAMESPACES.text}`);
     const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
-      `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE quiet('{quiet}', NULL, NULL, NULL, NULL, NULL, NULL, 50, true)`,
+      `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) EXECUTE quiet('{quiet}', NULL, NULL, NULL, NULL, NULL, NULL, 50, true)`,
     );
     expect(lookedAt(rows[0]!['QUERY PLAN'][0].Plan)).toBeLessThan(50);
   });
@@ -145,7 +145,7 @@ describeEachPostgres('the audit log', (server) => {
     await pool.close();
     await client.query(`PREPARE somebody AS ${LIST_AUDIT.text}`);
     const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
-      `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE somebody(NULL, 'ada', NULL, NULL, NULL, NULL, NULL, 50, false)`,
+      `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) EXECUTE somebody(NULL, 'ada', NULL, NULL, NULL, NULL, NULL, 50, false)`,
     );
     expect(lookedAt(rows[0]!['QUERY PLAN'][0].Plan)).toBeLessThanOrEqual(ROWS_SCANNED_MAX);
   });

@@ -9,7 +9,7 @@ import {
 } from '@carillon/domain';
 import { type Statement, statement } from '../../postgres/database.ts';
 import { triggerWord } from './codes.ts';
-import { timestampOf } from './fragments.sql.ts';
+import { msOf, timestampOf } from './fragments.sql.ts';
 import { PROGRESS } from './run.sql.ts';
 import { column, columns, ms, optional, read } from './selection.ts';
 
@@ -89,6 +89,17 @@ const EVENT = columns<EventRow>({
   ),
   gone: 'gone.data::text',
 });
+
+/** $1 and $2 the position, $3 where counting ends. Batches are few where events are many. */
+export const COUNT_EVENTS_AFTER = statement('count_events_after')`
+  SELECT least($3::bigint, coalesce(sum(coalesce(cardinality(e.ids), 1)), 0))::int FROM (
+    SELECT ids FROM events WHERE xid < ${UNSETTLED} AND (xid, seq) > ($1::xid8, $2::bigint)
+    ORDER BY xid, seq LIMIT $3::bigint
+  ) e`;
+
+/** $1 and $2 the position: when the first event after it was recorded, also one that is held back. */
+export const RECORDED_AFTER = statement('event_recorded_after')`
+  SELECT ${msOf('at')} FROM events WHERE (xid, seq) > ($1::xid8, $2::bigint) ORDER BY xid, seq LIMIT 1`;
 
 /**
  * $1 and $2 the position after which to read, $3 events, $4 rows at most: rows until that many events are reached. Each detail is

@@ -2,7 +2,7 @@
  * A failover that lost its tail, with a real one: a copy of the data directory from some time ago takes the cursor of the database,
  * once promoted to a timeline of its own and once as it is.
  */
-import { cp, rename, rm, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   type ClaimedRun,
@@ -14,9 +14,9 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../../../../tests/support/eventually.ts';
 import { OwnPostgres } from '../../../../../tests/support/own-postgres.ts';
+import { copyFiles } from '../../../../../tests/support/prepared-database.ts';
 import { makeTestFolder } from '../../../../../tests/support/test-folder.ts';
 import { openTestStorage } from '../../../../../tests/support/test-storage.ts';
-import { migrate } from '../../postgres/migrate.ts';
 import { newId } from '../conformance/sample-job.ts';
 import { BASE_MS } from '../conformance/storage-under-test.ts';
 import { manualRun, StorageWorld } from '../conformance/storage-world.ts';
@@ -33,8 +33,7 @@ describe('hazard 43: a database that was replaced by one that had not heard of i
 
   beforeEach(async () => {
     folder = makeTestFolder();
-    postgres = await OwnPostgres.start(folder);
-    await migrate(postgres.url);
+    postgres = await OwnPostgres.start(folder, { isMigrated: true });
     storage = open();
     world = new StorageWorld(storage);
     await storage.generations.look();
@@ -49,7 +48,7 @@ describe('hazard 43: a database that was replaced by one that had not heard of i
   /** Copies the data as it is now. */
   async function copyData(): Promise<void> {
     await postgres.stop();
-    await cp(join(folder, 'postgres'), join(folder, 'standby'), { recursive: true });
+    await copyFiles(join(folder, 'postgres'), join(folder, 'standby'));
     await postgres.start();
   }
 

@@ -1,4 +1,5 @@
 /** Pieces of SQL that several statements share. */
+import { SMALL_PAYLOAD_BYTES_MAX } from '../lease-store.ts';
 
 /** Instants are milliseconds where the scheduler reads and writes them, timestamps in what people may read. */
 export function timestampOf(ms: string): string {
@@ -41,18 +42,15 @@ export function pendingRun(id: string): string {
 /**
  * A payload that is small travels in the pending row itself, so that claiming it reads no job (a quarter of a claim's
  * cost). Larger ones would make `due` slow to read for everybody: there it is NULL, and the claim reads the job. Cursors,
- * which are never claimed, carry none.
+ * which are never claimed, carry none. text: an expression that gives the payload's JSON.
  */
-const INLINE_BYTES_MAX = 512;
-
-/** text: an expression that gives the payload's JSON. */
 export function inlinePayload(text: string): string {
-  return `CASE WHEN octet_length(${text}) <= ${INLINE_BYTES_MAX} THEN ${text} END`;
+  return `CASE WHEN octet_length(${text}) <= ${SMALL_PAYLOAD_BYTES_MAX} THEN ${text} END`;
 }
 
 /** column: of type jsonb. What takes up much more is not unpacked only to be found too large. */
 export function inlineJson(column: string): string {
-  return `CASE WHEN pg_column_size(${column}) <= ${2 * INLINE_BYTES_MAX} THEN ${inlinePayload(`${column}::text`)} END`;
+  return `CASE WHEN pg_column_size(${column}) <= ${2 * SMALL_PAYLOAD_BYTES_MAX} THEN ${inlinePayload(`${column}::text`)} END`;
 }
 
 /**
@@ -75,6 +73,12 @@ export function owned(node: string, epochs: string): string {
 /** Whether the shard is among them; no row passes when none is. */
 export function isOwned(shard: string): string {
   return `((SELECT shards FROM owned) >> ${shard}) & 1 = 1`;
+}
+
+/** The run was redriven, or run again. Only what a person asked for is looked up. */
+export function isRepeat(kind: string, runId: string): string {
+  const origin = `SELECT FROM run_requests q WHERE q.run_id = ${runId} AND q.origin_run_id IS NOT NULL`;
+  return `CASE WHEN ${kind} = 3 THEN ${exists(origin)} ELSE ${kind} = 4 END`;
 }
 
 /** Of the job j: its schedule spreads its starts. */

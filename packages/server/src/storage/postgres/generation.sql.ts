@@ -1,6 +1,6 @@
 /** Statements about generations. What the database is at this moment is read by functions, which also answer where the role may not read it. */
+import { EPOCHS_PER_GENERATION_BITS } from '@carillon/domain';
 import { type Statement, statement } from '../../postgres/database.ts';
-import { EPOCHS_PER_GENERATION_BITS } from '../generation-store.ts';
 
 /** No run is handed out at an epoch below this. */
 export const FIRST_EPOCH = `(SELECT current_generation() << ${EPOCHS_PER_GENERATION_BITS})`;

@@ -28,7 +28,9 @@ export const FORGET_HANDLERS = statement('forget_handlers')`
   DELETE FROM handlers h WHERE h.seen_at < $1::bigint
     AND NOT EXISTS (SELECT FROM workers w WHERE h.name = ANY(w.handlers))`;
 
-export const HANDLER_NAMES = statement('handler_names')`SELECT name FROM handlers ORDER BY name`;
+/** $1 after, $2 limit. */
+export const HANDLER_NAMES = statement('handler_names')`
+  SELECT name FROM handlers WHERE name COLLATE "C" > $1 ORDER BY name COLLATE "C" LIMIT $2`;
 
 /** $1 names. */
 export const DESCRIBE_HANDLERS = read('describe_handlers', HANDLER)`

@@ -54,7 +54,22 @@ describeEachPostgres('while an old snapshot is held open', (server) => {
       pg.Client,
     ];
     await Promise.all([client.connect(), holder.connect()]);
-    await call(REGISTER_WORKER, [WORKER, NODE, 1, 10, '{http}', 0, NODE, 0, null, null, null, '{}', false]);
+    await call(REGISTER_WORKER, [
+      WORKER,
+      NODE,
+      1,
+      10,
+      '{http}',
+      0,
+      NODE,
+      0,
+      null,
+      null,
+      null,
+      '{}',
+      false,
+      null,
+    ]);
     await beatNode(0);
     await call(ACQUIRE_SHARDS, [NODE, literal(SHARDS), 0, 1, NODE]);
     // Now, so that no automatic one changes a plan between two counts.
@@ -83,7 +98,7 @@ describeEachPostgres('while an old snapshot is held open', (server) => {
     const given = values.map((value) => (value === null ? 'NULL' : `'${String(value)}'`)).join(', ');
     for (let i = 0; i < 2; i += 1) {
       const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
-        `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE ${name}_pages(${given})`,
+        `EXPLAIN (ANALYZE, TIMING OFF, BUFFERS, FORMAT JSON) EXECUTE ${name}_pages(${given})`,
       );
       const plan = rows[0]!['QUERY PLAN'][0].Plan;
       pages = plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!;

@@ -15,12 +15,16 @@ export const DROP_AUDIT = statement('drop_audit')`
 
 /** $1 before. Not of runs that wait or live, nor of dead letters: they start, or may be redriven, with the same input. */
 export const DROP_REQUESTS = statement('drop_requests')`
-  DELETE FROM run_requests WHERE run_id IN (
-    SELECT q.run_id FROM run_requests q
-    WHERE q.requested_at < ${timestampOf('$1')} AND NOT ${exists(`SELECT FROM ${pendingRun('q.run_id')} d`)}
-      AND NOT EXISTS (SELECT FROM leases l WHERE l.run_ids @> ARRAY[q.run_id])
-      AND NOT EXISTS (SELECT FROM dead_letters x WHERE x.run_id = q.run_id)
-    ORDER BY q.requested_at LIMIT 10000)`;
+  WITH gone AS (
+    DELETE FROM run_requests WHERE run_id IN (
+      SELECT q.run_id FROM run_requests q
+      WHERE q.requested_at < ${timestampOf('$1')} AND NOT ${exists(`SELECT FROM ${pendingRun('q.run_id')} d`)}
+        AND NOT EXISTS (SELECT FROM leases l WHERE l.run_ids @> ARRAY[q.run_id])
+        AND NOT EXISTS (SELECT FROM dead_letters x WHERE x.run_id = q.run_id)
+      ORDER BY q.requested_at LIMIT 10000)
+    RETURNING 1
+  )
+  SELECT count(*) FROM gone`;
 
 /** $1 before, $2 before with a dead letter that nobody has redriven. Of runs that wait or live, none. */
 export const DROP_CHECKPOINTS = statement('drop_checkpoints')`
@@ -68,6 +72,29 @@ export const OUTGROWN_TABLES = statement('outgrown_tables')`
     AND pg_relation_size(oid) / current_setting('block_size')::int > 4 * relpages + 4`;
 
 export const ANALYZE = (table: string): Statement => ({ name: `analyze_${table}`, text: `ANALYZE ${table}` });
+
+/** Of the index of instants (pages_per_range). */
+const RANGE_PAGES = 32;
+/** Runs are still written to the last ranges of a table: a summary that is there too early has to be changed with each of them. */
+const OPEN_PAGES = 3 * RANGE_PAGES;
+/** At a time: about a hundred megabytes. What lies further back when a server starts is left to autovacuum. */
+const PAGES_MAX = 400 * RANGE_PAGES;
+
+/**
+ * A list of the newest runs reads every range that has no summary. Autovacuum makes summaries once a minute: by then many thousands of
+ * runs may have been recorded. $1 a partition, $2 its first page that may have none, or NULL. Answers the page to go on from, and how
+ * many summaries were made; no row where there is no such partition.
+ */
+export const SUMMARIZE_HISTORY = statement('summarize_history')`
+  WITH day AS MATERIALIZED (
+    SELECT x.indexrelid, coalesce($2::bigint, greatest(0, pages - ${PAGES_MAX}) / ${RANGE_PAGES} * ${RANGE_PAGES}) AS first,
+      pages - ${OPEN_PAGES} AS last
+    FROM pg_index x JOIN pg_inherits i ON i.inhrelid = x.indexrelid AND i.inhparent = 'job_runs_created_at'::regclass,
+      LATERAL (SELECT pg_relation_size(x.indrelid) / current_setting('block_size')::bigint AS pages) size
+    WHERE x.indrelid = to_regclass($1::text)
+  )
+  SELECT greatest(day.first, max(page) + ${RANGE_PAGES}), coalesce(sum(brin_summarize_range(day.indexrelid, page)), 0)::int
+  FROM day LEFT JOIN LATERAL generate_series(day.first, least(day.last, day.first + ${PAGES_MAX}), ${RANGE_PAGES}) AS page ON true GROUP BY day.first`;
 
 /** $1 now. Lane by lane, so that what lies ahead is not walked over; of very many lanes only some. */
 export const COUNT_WAITING = statement('count_waiting')`

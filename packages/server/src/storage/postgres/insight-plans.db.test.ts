@@ -75,7 +75,9 @@ describeEachPostgres('what people look for', (server) => {
     ];
     const plan = async ({ name }: { name: string }, values: readonly unknown[]): Promise<PlanNode> => {
       const given = values.map((value) => (value === null ? 'NULL' : `'${value}'`)).join(', ');
-      const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE ${name}(${given})`);
+      const { rows } = await client.query(
+        `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) EXECUTE ${name}(${given})`,
+      );
       const found = (rows[0] as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'][0].Plan;
       const scanned = all(found).filter(
         (node) => node['Node Type'] === 'Seq Scan' && GROWING.test(node['Relation Name'] ?? ''),

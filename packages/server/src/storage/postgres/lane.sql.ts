@@ -9,6 +9,14 @@ export const JOB_HANDLER_KEY = `${hash('j.handler')}::integer`;
 export const JOB_TENANT = `((${hash('j.namespace')}::bigint >> 6 << 26) | coalesce(${hash('j.user_id')}::bigint >> 6, 0))`;
 /** The number of the namespace that a tenant is of. */
 export const NAMESPACE_KEY = (tenant: string) => `(${tenant} >> 26)`;
+/** Whether the worker w may be given runs of the tenant. */
+export const servesTenant = (tenant: string) =>
+  `(w.namespaces IS NULL OR ${isOneOf('w.namespaces', tenant)})`;
+const isOneOf = (namespaces: string, tenant: string) =>
+  `EXISTS (SELECT FROM unnest(${namespaces}) AS n(namespace) WHERE ${isOfNamespace('n.namespace', tenant)})`;
+/** Whether the tenant is of the namespace with this name. */
+export const isOfNamespace = (namespace: string, tenant: string) =>
+  `${hash(namespace)}::bigint >> 6 = ${NAMESPACE_KEY(tenant)}`;
 export const JOB_PART = `(j.shard % ${PART_COUNT})::smallint`;
 
 /** Written as the predicate of the index has it. */

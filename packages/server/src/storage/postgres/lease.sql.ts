@@ -1,7 +1,7 @@
 /** Statements of the lease store: the hot path. */
 import { statement } from '../../postgres/database.ts';
-import { CLAIM_CHECKPOINT_BYTES_MAX } from '../lease-store.ts';
-import { timestampOf } from './fragments.sql.ts';
+import { CLAIM_BYTES_MAX, SMALL_PAYLOAD_BYTES_MAX } from '../lease-store.ts';
+import { isRepeat, timestampOf } from './fragments.sql.ts';
 import { FIRST_EPOCH } from './generation.sql.ts';
 import { inLane, lanes, NAMESPACE_KEY } from './lane.sql.ts';
 
@@ -15,6 +15,16 @@ export const LANES = statement('lanes')`
 
 /** Only a run that was handed out before, or that a dead letter is redriven as, can have a checkpoint: for others none is looked up. */
 const MAY_HAVE_CHECKPOINT = '(epoch > 1 OR kind = 4)';
+
+/**
+ * It was due at its nominal instant, and whatever came between that and now is a delay. Not so of one that waited for a slot of its job,
+ * which ADMIT opened later than it had been fired or asked for, nor of one that was handed out before or repeats another.
+ */
+const HELD_UP_BY_NOTHING = `attempt = 1 AND epoch = 1 AND lane_at <= fire_at AND NOT ${isRepeat('kind', 't.run_id')}`;
+
+/** Of the payload that such a run (p) carries. */
+const PAYLOAD_BYTES = `coalesce(CASE WHEN p.kind >= 3 THEN (SELECT octet_length(q.payload) FROM run_requests q WHERE q.run_id = p.run_id) END,
+        (SELECT octet_length(j.payload::text) FROM jobs j WHERE j.job_id = p.job_id), 0)`;
 
 /** Nearly always nothing is cut: then no row is compared with it. */
 const BEFORE_CUT =
@@ -32,8 +42,9 @@ const IN_TIME = '(due.expires_at IS NULL OR due.expires_at >= $3::bigint)';
  * The rows are gone through once, for the lease and the answer alike, so a run has the same position in every array. They are
  * answered as one row (a row per run would cost both sides more than the claim itself); no JSON text and no name of a
  * handler holds a line break. What follows from another column, or is the same for all, is not answered for each. Where their
- * checkpoints are too large together, the runs from that one on stay where they are: the runs of a claim are the first of its lanes, in
- * the order of the lanes, so that those that were scanned were scanned without a gap. A lane that gave fewer than it might was read to
+ * checkpoints and payloads are too large together, the runs from that one on stay where they are: the runs of a claim are the first of its
+ * lanes, in the order of the lanes, so that those that were scanned were scanned without a gap. Payloads are measured one by one, in that
+ * order and only up to there, since one has to be unpacked for it; those in `due` are small and not measured. A lane that gave fewer than it might was read to
  * its end: of that one the next instant is answered.
  */
 export const CLAIM_LANES = statement('claim_lanes')`
@@ -44,17 +55,22 @@ export const CLAIM_LANES = statement('claim_lanes')`
     SELECT * FROM unnest($4::smallint[], $5::smallint[], $6::int[], $7::bigint[], $8::bigint[], $9::uuid[], $10::int[])
       WITH ORDINALITY AS lane(part, priority, handler_key, tenant, after_at, after_id, runs_max, ord)
   ), picked AS MATERIALIZED (
-    SELECT d.tid, d.run_id, d.lane_at, d.again, lane.ord FROM lane CROSS JOIN LATERAL (
-      SELECT due.ctid AS tid, due.run_id, due.lane_at, ${MAY_HAVE_CHECKPOINT} AS again FROM due
+    SELECT d.tid, d.run_id, d.lane_at, d.job_id, d.kind, d.again, d.is_large, lane.ord FROM lane CROSS JOIN LATERAL (
+      SELECT due.ctid AS tid, due.run_id, due.lane_at, due.job_id, due.kind, ${MAY_HAVE_CHECKPOINT} AS again, due.payload IS NULL AS is_large FROM due
       WHERE ${inLane('lane')} AND (due.lane_at, due.run_id) > (lane.after_at, lane.after_id) AND due.lane_at <= $3::bigint AND ${IN_TIME}
       ORDER BY due.lane_at, due.run_id LIMIT lane.runs_max FOR UPDATE SKIP LOCKED
     ) d WHERE EXISTS (SELECT FROM worker) LIMIT $11
   ), cut AS MATERIALIZED (
     SELECT s.ord, s.lane_at, s.run_id FROM (
       SELECT p.ord, p.lane_at, p.run_id, sum(c.bytes) OVER from_first AS bytes, row_number() OVER from_first AS n
-      FROM picked p CROSS JOIN LATERAL (SELECT c.bytes FROM checkpoints c WHERE c.run_id = p.run_id LIMIT 1) c
-      WHERE p.again WINDOW from_first AS (ORDER BY p.ord, p.lane_at, p.run_id)
-    ) s WHERE s.bytes > ${CLAIM_CHECKPOINT_BYTES_MAX} AND s.n > 1 ORDER BY s.ord, s.lane_at, s.run_id LIMIT 1
+      FROM (SELECT * FROM picked WHERE again OR is_large ORDER BY ord, lane_at, run_id) p
+      CROSS JOIN LATERAL (
+        SELECT CASE WHEN p.again THEN coalesce((SELECT c.bytes FROM checkpoints c WHERE c.run_id = p.run_id LIMIT 1), 0) ELSE 0 END
+          + CASE WHEN payload.bytes > ${SMALL_PAYLOAD_BYTES_MAX} THEN payload.bytes ELSE 0 END AS bytes
+        FROM (SELECT CASE WHEN p.is_large THEN ${PAYLOAD_BYTES} END AS bytes OFFSET 0) payload OFFSET 0
+      ) c
+      WHERE c.bytes > 0 WINDOW from_first AS (ORDER BY p.ord, p.lane_at, p.run_id ROWS UNBOUNDED PRECEDING)
+    ) s WHERE s.bytes > ${CLAIM_BYTES_MAX} AND s.n > 1 ORDER BY s.ord, s.lane_at, s.run_id LIMIT 1
   ), scanned AS MATERIALIZED (
     SELECT array_agg(found ORDER BY ord) AS found, array_agg(last_at ORDER BY ord) AS last_ats,
       array_agg(last_id ORDER BY ord) AS last_ids, array_agg(next_at ORDER BY ord) AS next_ats
@@ -76,12 +92,12 @@ export const CLAIM_LANES = statement('claim_lanes')`
   ), gone AS (
     DELETE FROM due d WHERE d.ctid = ANY(ARRAY(SELECT tid FROM picked WHERE ${BEFORE_CUT}))
     RETURNING d.job_id, d.run_id, d.shard, d.kind, d.attempt, d.crashes, d.ends_job, d.epoch, d.job_version, d.nominal_at,
-      d.handler, d.payload, d.timeout_ms, d.admitted, d.fire_at, d.tenant
+      d.handler, d.payload, d.timeout_ms, d.admitted, d.fire_at, d.lane_at, d.tenant
   ), taken AS MATERIALIZED (
     SELECT array_agg(run_id) AS run_ids, array_agg(job_id) AS job_ids, array_agg(shard) AS shards, array_agg(kind) AS kinds,
       array_agg(attempt) AS attempts, array_agg(crashes) AS crashes, array_agg(ends_job) AS ends_job,
       array_agg(greatest(epoch, ${FIRST_EPOCH})) AS epochs, array_agg(job_version) AS job_versions, array_agg(nominal_at) AS nominal_ats,
-      array_agg(CASE WHEN kind <> 4 AND attempt = 1 THEN nominal_at ELSE fire_at END) AS due_ats,
+      array_agg(CASE WHEN ${HELD_UP_BY_NOTHING} THEN nominal_at ELSE greatest(fire_at, lane_at) END) AS due_ats,
       -- Or may complete a job that had failed: one that a person asked for.
       bool_or((ends_job AND kind <> 1) OR kind >= 3) AS ends_schedule, bool_or(admitted) AS limited,
       CASE WHEN bool_or(admitted) THEN array_agg(admitted::int) END AS admitted, string_agg(handler, E'\\n') AS handlers,

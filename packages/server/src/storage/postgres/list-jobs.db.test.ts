@@ -122,7 +122,7 @@ describeEachPostgres('lists over many jobs', (server) => {
       });
       await client.query(`PREPARE owned AS ${text}`);
       const { rows } = await client.query<{ 'QUERY PLAN': string }>(
-        `EXPLAIN ANALYZE EXECUTE owned(${values}, 10, 0)`,
+        `EXPLAIN (ANALYZE, TIMING OFF) EXECUTE owned(${values}, 10, 0)`,
       );
       await client.query('DEALLOCATE owned');
       const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
@@ -214,7 +214,9 @@ describeEachPostgres('lists over many jobs', (server) => {
       ...{ drive: 'key', filters: [], by: 'name', descending: false, continued: false, payloads: true },
     });
     await client.query(`PREPARE wide AS ${text}`);
-    const { rows } = await client.query<{ 'QUERY PLAN': string }>('EXPLAIN ANALYZE EXECUTE wide(50, 0)');
+    const { rows } = await client.query<{ 'QUERY PLAN': string }>(
+      'EXPLAIN (ANALYZE, TIMING OFF) EXECUTE wide(50, 0)',
+    );
     const walks = rows.map((row) => row['QUERY PLAN']).filter((line) => /Scan using jobs_pkey/.test(line));
     // Counted one further than it looks, and then left alone.
     expect(walks.map((line) => /rows=(\d+)(\.00)? loops|never executed/.exec(line)?.[1])).toEqual(

@@ -115,18 +115,22 @@ export const ENDED_RUNS_OF_JOB = ended(
   `SELECT r.* FROM job_runs r WHERE r.job_id = $18::uuid AND r.status <> 'RUNNING' AND ${BEFORE} ${NEWEST_FIRST}`,
 );
 
-/** Rows of a window beyond the bound: they tell that the window was too wide. */
-export const WINDOW_ROWS_MAX = ROWS_SCANNED_MAX + 1;
+/**
+ * Successes come by the thousands each second where much runs, each of a job of its own that has to be looked up, and a list that finds
+ * little of what it looks for is to be answered soon even then.
+ */
+export const SUCCESSES_SCANNED_MAX = 5_000;
 
-const succeeded = (name: string, order: string): Read<RunRow> => ({
+/** isRead: whether the window is read; where it is not, its runs are counted alone. */
+const succeeded = (name: string, order: string, isRead: string): Read<RunRow> => ({
   name,
   row: ROW,
   text: `WITH ${GIVEN}, scanned AS MATERIALIZED (
     SELECT r.run_id, r.epoch, r.created_at, r.job_id, r.status, r.executor_id FROM job_runs r
-    WHERE r.status = 'SUCCESS' AND ${BEFORE} ${order} LIMIT ${WINDOW_ROWS_MAX}
+    WHERE r.status = 'SUCCESS' AND ${BEFORE} ${order} LIMIT ${SUCCESSES_SCANNED_MAX + 1}
   ), page AS MATERIALIZED (
-    SELECT r.run_id, r.epoch, r.created_at FROM scanned r ${jobOf('r')}
-    WHERE ${conditions({ ...OF_HISTORY, error: 'NULL::text' })} ${NEWEST_FIRST} LIMIT $1
+    SELECT r.run_id, r.epoch, r.created_at FROM (SELECT * FROM scanned r ${NEWEST_FIRST} OFFSET 0) r ${jobOf('r')}
+    WHERE ${isRead} AND ${conditions({ ...OF_HISTORY, error: 'NULL::text' })} ${NEWEST_FIRST} LIMIT $1
   ), last AS MATERIALIZED (
     SELECT * FROM scanned r ORDER BY r.created_at, r.run_id, r.epoch LIMIT 1
   )
@@ -138,13 +142,17 @@ const succeeded = (name: string, order: string): Read<RunRow> => ({
 });
 
 /**
- * The successes of a window of time ($7 to $4), by the summary of instants. Its last row counts in place of the attempt how many were
- * read: more than ROWS_SCANNED_MAX are not in order, and the window has to be narrower.
+ * The successes of a window of time ($7 to $4), by the summary of instants. Its last row counts in place of the attempt how many there
+ * are: more than SUCCESSES_SCANNED_MAX are not in order, and the window has to be narrower.
  */
-export const SUCCEEDED_RUNS = succeeded('succeeded_runs', '');
+export const SUCCEEDED_RUNS = succeeded(
+  'succeeded_runs',
+  '',
+  `(SELECT count(*) FROM scanned) <= ${SUCCESSES_SCANNED_MAX}`,
+);
 
 /** The same in order, for one millisecond that holds more than that. */
-export const SUCCEEDED_RUNS_IN_ORDER = succeeded('succeeded_runs_in_order', NEWEST_FIRST);
+export const SUCCEEDED_RUNS_IN_ORDER = succeeded('succeeded_runs_in_order', NEWEST_FIRST, 'true');
 
 const LIVING: Of = {
   status: LIVING_STATUS,

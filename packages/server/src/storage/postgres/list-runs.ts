@@ -28,6 +28,7 @@ import {
   type RunRow,
   SUCCEEDED_RUNS,
   SUCCEEDED_RUNS_IN_ORDER,
+  SUCCESSES_SCANNED_MAX,
   WAITING_RUNS,
   WAITING_RUNS_OF_JOB,
 } from './list-runs.sql.ts';
@@ -44,9 +45,9 @@ const START: RunCursor = { atMs: FOREVER_MS, runId: LAST_ID, epoch: 0 };
 const PART = 1_000;
 
 /** The first window of successes; each is four times as wide as the one before while few are found. */
-const WINDOW_MS = 1_000;
+const WINDOW_MS = 250;
 const WIDER = 4;
-/** From a second to more years than any history has. */
+/** From a quarter of a second to more years than any history has. */
 const WINDOWS_MAX = 40;
 
 interface Part {
@@ -141,7 +142,7 @@ async function readOrdered(
   return { rows: rows.filter((row) => !isStop(row)), stoppedAt: stop && cursorOf(stop) };
 }
 
-/** By windows of time, backwards from the cursor; together they hold no more runs than any list looks through. */
+/** By windows of time, backwards from the cursor; while they hold few enough together. */
 function readSucceeded(database: Database, query: RunQuery, from: RunCursor): Promise<Part> {
   const { limit, nowMs, sinceMs = 0 } = query;
   return database.transaction(async (session) => {
@@ -150,12 +151,12 @@ function readSucceeded(database: Database, query: RunQuery, from: RunCursor): Pr
     let before = from;
     let widthMs = WINDOW_MS;
     let scanned = 0;
-    for (let i = 0; i < WINDOWS_MAX && scanned < ROWS_SCANNED_MAX; i += 1) {
+    for (let i = 0; i < WINDOWS_MAX && scanned < SUCCESSES_SCANNED_MAX; i += 1) {
       const fromMs = Math.max(sinceMs, Math.min(before.atMs, nowMs) - widthMs);
       const parameters = parametersOf({ ...query, limit: limit - rows.length }, { before, fromMs });
       let window = await readAll(session, SUCCEEDED_RUNS, parameters);
       let counted = window.find(isStop)!;
-      if (counted.run.attempt > ROWS_SCANNED_MAX) {
+      if (counted.run.attempt > SUCCESSES_SCANNED_MAX) {
         widthMs = Math.floor(widthMs / (WIDER * WIDER));
         if (widthMs >= 1) continue;
         window = await readAll(session, SUCCEEDED_RUNS_IN_ORDER, parameters);
@@ -163,11 +164,11 @@ function readSucceeded(database: Database, query: RunQuery, from: RunCursor): Pr
       }
       rows.push(...window.filter((row) => !isStop(row)));
       scanned += counted.run.attempt;
-      const isCut = counted.run.attempt > ROWS_SCANNED_MAX;
+      const isCut = counted.run.attempt > SUCCESSES_SCANNED_MAX;
       if (rows.length >= limit) return { rows, stoppedAt: lastOf(rows) };
       if (!isCut && fromMs <= sinceMs) return { rows };
       before = isCut ? cursorOf(counted) : { atMs: fromMs, runId: FIRST_ID, epoch: 0 };
-      if (counted.run.attempt * WIDER < ROWS_SCANNED_MAX) widthMs = Math.max(1, widthMs) * WIDER;
+      if (counted.run.attempt * WIDER < SUCCESSES_SCANNED_MAX) widthMs = Math.max(1, widthMs) * WIDER;
     }
     return { rows, stoppedAt: before };
   });

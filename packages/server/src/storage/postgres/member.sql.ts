@@ -2,10 +2,14 @@
 import type { RunId } from '@carillon/domain';
 import { statement } from '../../postgres/database.ts';
 import {
+  HANDLER_OFFERS_MAX,
+  type HandlerOffer,
+  type KnownWorker,
   LOST_KEPT_MAX,
-  LOST_KEPT_MS,
   LOST_RUNS_MAX,
-  type LostWorker,
+  LOST_SHARE_MAX,
+  NAMESPACE_OFFERS_MAX,
+  type OfferingWorker,
   type ShardOwner,
   type UnreceivedRun,
   type WorkerState,
@@ -125,37 +129,61 @@ export const RELEASE_SHARDS = statement('release_shards')`
   UPDATE shards s SET node_id = NULL FROM unnest($2::smallint[], $3::bigint[]) AS g(shard, epoch)
   WHERE s.shard = g.shard AND s.epoch = g.epoch AND s.node_id = $1::uuid`;
 
-/** ended: rows of a handler and when it was last offered. In the order of handlers, so that two of them do not wait for each other in a circle. */
-const keepOffers = (ended: string) => `
+/**
+ * ended: rows of a handler, the namespaces of its worker and when it was last offered. In one order, so that two of them do not wait for
+ * each other in a circle. The statements that trim follow.
+ */
+const keepOffers = (ended: string) => `ended AS MATERIALIZED (${ended}), kept AS (
     INSERT INTO handler_offers AS known (handler, offered_at)
-    SELECT handler, max(offered_at) FROM (${ended}) AS ended(handler, offered_at) GROUP BY handler ORDER BY handler
-    ON CONFLICT (handler) DO UPDATE SET offered_at = excluded.offered_at WHERE known.offered_at < excluded.offered_at`;
+    SELECT handler, max(offered_at) FROM ended WHERE namespaces IS NULL GROUP BY handler ORDER BY handler
+    ON CONFLICT (handler) DO UPDATE SET offered_at = excluded.offered_at WHERE known.offered_at < excluded.offered_at
+  ), kept_of_namespaces AS (
+    INSERT INTO namespace_offers AS known (namespace, handler, offered_at)
+    SELECT n.namespace, e.handler, max(e.offered_at) FROM ended e CROSS JOIN LATERAL unnest(e.namespaces) AS n(namespace)
+    GROUP BY 1, 2 ORDER BY 1, 2
+    ON CONFLICT (namespace, handler) DO UPDATE SET offered_at = excluded.offered_at WHERE known.offered_at < excluded.offered_at
+  )`;
+
+/** $1 namespaces. What is locked is being offered again, or trimmed by somebody else. */
+export const TRIM_NAMESPACE_OFFERS = statement('trim_namespace_offers')`
+  DELETE FROM namespace_offers WHERE (namespace, handler) IN (
+    SELECT namespace, handler FROM namespace_offers WHERE (namespace, handler) IN (
+      SELECT o.namespace, o.handler FROM unnest($1::text[]) AS n(namespace) CROSS JOIN LATERAL (
+        SELECT namespace, handler FROM namespace_offers WHERE namespace = n.namespace
+        ORDER BY offered_at DESC, handler OFFSET ${NAMESPACE_OFFERS_MAX}) o
+    ) FOR UPDATE SKIP LOCKED)`;
+
+export const TRIM_HANDLER_OFFERS = statement('trim_handler_offers')`
+  DELETE FROM handler_offers WHERE handler IN (
+    SELECT handler FROM handler_offers WHERE handler IN (
+      SELECT handler FROM handler_offers ORDER BY offered_at DESC, handler OFFSET ${HANDLER_OFFERS_MAX}
+    ) FOR UPDATE SKIP LOCKED)`;
 
 /**
- * $1 worker, $2 node, $3 incarnation, $4 slots, $5 handlers, $6 now, $7 boot, $8 session, then what it says of itself. Answers what
- * became of it.
+ * $1 worker, $2 node, $3 incarnation, $4 slots, $5 handlers, $6 now, $7 boot, $8 session, then what it says of itself, $14 namespaces.
+ * Answers what became of it, and whose offers have ended: true, those to all namespaces.
  */
 export const REGISTER_WORKER = statement('register_worker')`
   WITH former AS MATERIALIZED (
-    SELECT boot_id, session, dead, handlers, last_seen_at FROM workers WHERE worker_id = $1
+    SELECT boot_id, session, dead, handlers, last_seen_at, namespaces FROM workers WHERE worker_id = $1
   ), registered AS (
     INSERT INTO workers AS w (worker_id, node_id, incarnation, slots, handlers, last_seen_at, boot_id, session,
-      name, language, version, labels, draining)
-    VALUES ($1, $2::uuid, $3, $4, $5::text[], $6::bigint, $7::uuid, $8::int, $9, $10, $11, $12::jsonb, $13)
+      name, language, version, labels, draining, namespaces)
+    VALUES ($1, $2::uuid, $3, $4, $5::text[], $6::bigint, $7::uuid, $8::int, $9, $10, $11, $12::jsonb, $13, $14::text[])
     ON CONFLICT (worker_id) DO UPDATE SET slots = excluded.slots, handlers = excluded.handlers, node_id = excluded.node_id,
       session = excluded.session, last_seen_at = excluded.last_seen_at, name = excluded.name,
-      language = excluded.language, version = excluded.version, labels = excluded.labels
+      language = excluded.language, version = excluded.version, labels = excluded.labels, namespaces = excluded.namespaces
     WHERE NOT w.dead AND w.boot_id = excluded.boot_id AND w.session <= excluded.session
     RETURNING worker_id, node_id
   ), event AS (
     INSERT INTO events (kind, data)
     SELECT 'worker.joined', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM registered
     WHERE NOT EXISTS (SELECT FROM former)
-  ), kept AS (${keepOffers(`SELECT h.handler, f.last_seen_at FROM former f CROSS JOIN LATERAL unnest(f.handlers) AS h(handler)
-      WHERE NOT (h.handler = ANY($5::text[])) AND EXISTS (SELECT FROM registered)`)}
-  )
+  ), ${keepOffers(`SELECT h.handler, f.namespaces, f.last_seen_at AS offered_at FROM former f CROSS JOIN LATERAL unnest(f.handlers) AS h(handler)
+      WHERE (NOT (h.handler = ANY($5::text[])) OR f.namespaces IS DISTINCT FROM $14::text[]) AND EXISTS (SELECT FROM registered)`)}
   SELECT CASE WHEN EXISTS (SELECT FROM registered) THEN 'registered'
-    WHEN EXISTS (SELECT FROM former WHERE dead AND boot_id = $7::uuid AND session <= $8::int) THEN 'dead' ELSE 'taken' END`;
+    WHEN EXISTS (SELECT FROM former WHERE dead AND boot_id = $7::uuid AND session <= $8::int) THEN 'dead' ELSE 'taken' END,
+    EXISTS (SELECT FROM ended WHERE namespaces IS NULL), (SELECT namespaces FROM ended LIMIT 1)`;
 
 /** $1 worker, $2 now, $3 stuck, $4 session. A dead worker stays dead; the session only grows. */
 export const BEAT_WORKER = statement('beat_worker')`
@@ -213,7 +241,7 @@ export const UNRECEIVED_RUNS = read('unreceived_runs', UNRECEIVED_RUN)`
 
 /**
  * $1 silent workers, $2 as last heard, $3 boots that have ended, $4 now. Whoever has been heard meanwhile is not silent. What they hold
- * is remembered while nobody has taken it back yet.
+ * is remembered while nobody has taken it back yet. TRIM_LOST follows.
  */
 export const MARK_DEAD = statement('mark_dead')`
   WITH marked AS (
@@ -222,24 +250,37 @@ export const MARK_DEAD = statement('mark_dead')`
       OR (worker_id, last_seen_at) IN (SELECT * FROM unnest($1::text[], $2::bigint[])))
     RETURNING *
   ), lost AS (
-    INSERT INTO lost_workers (worker_id, node_id, session, slots, handlers, name, language, version, labels, last_seen_at, lost_at, held,
-      held_runs)
-    SELECT m.worker_id, m.node_id, m.session, m.slots, m.handlers, m.name, m.language, m.version, m.labels, m.last_seen_at, $4::bigint,
-      cardinality(h.runs), h.runs[1:${LOST_RUNS_MAX}]
+    INSERT INTO lost_workers (worker_id, node_id, session, slots, handlers, name, language, version, labels, namespaces, last_seen_at,
+      lost_at, held, held_runs)
+    SELECT m.worker_id, m.node_id, m.session, m.slots, m.handlers, m.name, m.language, m.version, m.labels, m.namespaces, m.last_seen_at,
+      $4::bigint, cardinality(h.runs), h.runs[1:${LOST_RUNS_MAX}]
     FROM marked m CROSS JOIN LATERAL (
       SELECT ARRAY(SELECT u.run_id FROM leases l CROSS JOIN LATERAL unnest(l.run_ids) WITH ORDINALITY AS u(run_id, ord)
         WHERE l.worker_id = m.worker_id AND NOT ((u.ord - 1)::smallint = ANY(l.closed)) ORDER BY u.run_id) AS runs
     ) h
     ON CONFLICT (worker_id) DO UPDATE SET lost_at = excluded.lost_at, last_seen_at = excluded.last_seen_at, held = excluded.held,
       held_runs = excluded.held_runs
-  ), expired AS (
-    DELETE FROM lost_workers WHERE worker_id NOT IN (SELECT worker_id FROM marked) AND (lost_at <= $4::bigint - ${LOST_KEPT_MS}
-      OR worker_id IN (SELECT worker_id FROM lost_workers ORDER BY lost_at DESC, worker_id OFFSET ${LOST_KEPT_MAX}))
   ), event AS (
     INSERT INTO events (kind, data)
     SELECT 'worker.lost', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM marked
   )
   SELECT worker_id FROM marked UNION SELECT worker_id FROM workers WHERE dead`;
+
+/** $1 lost before. The id of a worker at the end of a stream names its key. */
+export const TRIM_LOST = statement('trim_lost')`
+  WITH counted AS (
+    SELECT worker_id, lost_at, row_number() OVER (ORDER BY lost_at DESC, worker_id) AS at FROM lost_workers
+  ), shared AS (
+    SELECT l.worker_id, row_number() OVER (PARTITION BY s.kind, s.share ORDER BY l.lost_at DESC, l.worker_id) AS at
+    FROM lost_workers l CROSS JOIN LATERAL (
+      SELECT 'namespace', unnest(l.namespaces) UNION ALL
+      SELECT 'key', split_part(l.worker_id, '@', 2) WHERE l.worker_id LIKE '%@%'
+    ) AS s(kind, share)
+  )
+  DELETE FROM lost_workers WHERE worker_id IN (SELECT worker_id FROM lost_workers WHERE worker_id IN (
+      SELECT worker_id FROM counted WHERE at > ${LOST_KEPT_MAX} OR lost_at <= $1::bigint
+      UNION SELECT worker_id FROM shared WHERE at > ${LOST_SHARE_MAX}
+    ) FOR UPDATE SKIP LOCKED)`;
 
 /**
  * $1 workers, $2 boot and $3 session, or null for any. Before they are forgotten: a claim for one of them that is under way ends
@@ -250,55 +291,97 @@ export const LOCK_WORKERS = statement('lock_workers')`
   WHERE worker_id = ANY($1::text[]) AND ($2::uuid IS NULL OR boot_id = $2) AND ($3::int IS NULL OR session = $3)
   ORDER BY worker_id FOR UPDATE`;
 
+/** Answers whose offers have ended: NULL, those to all namespaces. */
 export const FORGET_WORKERS = statement('forget_workers')`
   WITH gone AS (
     DELETE FROM workers w WHERE w.worker_id = ANY($1::text[])
       AND NOT EXISTS (SELECT FROM leases l WHERE l.worker_id = w.worker_id)
-    RETURNING w.worker_id, w.node_id, w.dead, w.handlers, w.last_seen_at
-  ), kept AS (${keepOffers('SELECT unnest(handlers), last_seen_at FROM gone')}
+    RETURNING w.worker_id, w.node_id, w.dead, w.handlers, w.last_seen_at, w.namespaces
+  ), ${keepOffers('SELECT unnest(handlers) AS handler, namespaces, last_seen_at AS offered_at FROM gone')}, event AS (
+    INSERT INTO events (kind, data)
+    SELECT 'worker.left', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM gone WHERE NOT dead
   )
-  INSERT INTO events (kind, data)
-  SELECT 'worker.left', jsonb_build_object('worker_id', worker_id, 'node_id', node_id) FROM gone WHERE NOT dead`;
+  SELECT DISTINCT namespaces FROM gone`;
 
-const WORKER = columns<WorkerState>({
-  workerId: 'worker_id',
-  nodeId: 'node_id',
-  incarnation: 'incarnation',
-  bootId: 'boot_id',
-  session: 'session',
-  slots: 'slots',
-  handlers: 'handlers',
-  name: 'name',
-  language: 'language',
-  version: 'version',
-  labels: 'labels',
-  draining: 'draining',
-  stuck: 'stuck',
-  lastSeenMs: 'last_seen_at',
-  alive: 'NOT dead',
+const STATE = {
+  workerId: 'w.worker_id',
+  nodeId: 'w.node_id',
+  incarnation: 'w.incarnation',
+  bootId: 'w.boot_id',
+  session: 'w.session',
+  slots: 'w.slots',
+  draining: 'w.draining',
+  stuck: 'w.stuck',
+  lastSeenMs: 'w.last_seen_at',
+  alive: 'NOT w.dead',
+};
+const WORKER = columns<WorkerState>(STATE);
+
+/** Without handlers and labels, which may be long: it is read every second. */
+export const WORKERS = read('workers', WORKER)`SELECT ${WORKER.sql} FROM workers w ORDER BY w.worker_id`;
+
+const OFFERING = columns<OfferingWorker>({ ...STATE, labels: 'w.labels' });
+
+/** Whether the worker w may be given jobs of one of these namespaces; NULL: of any. */
+const servesOneOf = (namespaces: string) =>
+  `(${namespaces}::text[] IS NULL OR w.namespaces IS NULL OR w.namespaces && ${namespaces}::text[])`;
+
+/** $1 handler, $2 namespaces. */
+export const WORKERS_OFFERING = read('workers_offering', OFFERING)`
+  SELECT ${OFFERING.sql} FROM workers w WHERE NOT w.dead AND ${servesOneOf('$2')} AND $1 = ANY(w.handlers) ORDER BY w.worker_id`;
+
+const OFFER = columns<HandlerOffer>({ handler: 'o.handler', workers: 'o.workers' });
+
+/** $1 namespaces, $2 after, $3 limit. */
+export const OFFERS = read('offers', OFFER)`
+  SELECT ${OFFER.sql} FROM (
+    SELECT h.handler COLLATE "C" AS handler, count(*)::int AS workers
+    FROM workers w CROSS JOIN LATERAL (SELECT DISTINCT unnest(w.handlers)) AS h(handler)
+    WHERE NOT w.dead AND ${servesOneOf('$1')} AND h.handler COLLATE "C" > $2 GROUP BY 1 ORDER BY 1 LIMIT $3
+  ) o`;
+
+const KNOWN = columns<KnownWorker>({
+  workerId: 'k.worker_id',
+  nodeId: 'k.node_id',
+  session: 'k.session',
+  slots: 'k.slots',
+  handlers: 'k.handlers',
+  name: 'k.name',
+  language: 'k.language',
+  version: 'k.version',
+  labels: 'k.labels',
+  draining: 'k.draining',
+  stuck: 'k.stuck',
+  lastSeenMs: 'k.last_seen_at',
+  alive: 'k.alive',
+  lostAtMs: 'k.lost_at',
+  held: 'k.held',
+  heldRuns: column('k.held_runs::text[]', (runs: readonly RunId[]) => runs),
 });
 
-export const WORKERS = read('workers', WORKER)`SELECT ${WORKER.sql} FROM workers ORDER BY worker_id`;
+/** Of the workers w, and of the lost ones l that are not among them. $1 lost after. */
+const known = ({ w = 'true', l = 'true' } = {}) => `(
+    SELECT w.worker_id, w.node_id, w.session, w.slots, w.handlers, w.name, w.language, w.version, w.labels, w.draining, w.stuck,
+      w.last_seen_at, NOT w.dead AS alive, l.lost_at, coalesce(l.held, 0) AS held, coalesce(l.held_runs, '{}') AS held_runs
+    FROM workers w LEFT JOIN lost_workers l ON l.worker_id = w.worker_id AND w.dead AND l.lost_at > $1::bigint
+    WHERE ${w}
+    UNION ALL
+    SELECT l.worker_id, l.node_id, l.session, l.slots, l.handlers, l.name, l.language, l.version, l.labels, false, 0,
+      l.last_seen_at, false, l.lost_at, l.held, l.held_runs
+    FROM lost_workers l
+    WHERE l.lost_at > $1::bigint AND NOT EXISTS (SELECT FROM workers w WHERE w.worker_id = l.worker_id) AND ${l}
+  ) k`;
 
-const LOST = columns<LostWorker>({
-  workerId: 'worker_id',
-  nodeId: 'node_id',
-  session: 'session',
-  slots: 'slots',
-  handlers: 'handlers',
-  name: 'name',
-  language: 'language',
-  version: 'version',
-  labels: 'labels',
-  lastSeenMs: 'last_seen_at',
-  lostAtMs: 'lost_at',
-  held: 'held',
-  heldRuns: column('held_runs::text[]', (runs: readonly RunId[]) => runs),
-});
+/** $1 lost after, $2 after, $3 limit, $4 alive or NULL, $5 labels, $6 in the id or the name, or NULL. */
+export const LIST_WORKERS = read('list_workers', KNOWN)`
+  SELECT ${KNOWN.sql} FROM ${known()}
+  WHERE k.worker_id COLLATE "C" > $2 AND ($4::boolean IS NULL OR k.alive = $4) AND k.labels @> $5::jsonb
+    AND ($6::text IS NULL OR strpos(lower(k.worker_id || chr(10) || coalesce(k.name, '')), $6) > 0)
+  ORDER BY k.worker_id COLLATE "C" LIMIT $3`;
 
-/** $1 lost after. */
-export const LOST_WORKERS = read('lost_workers', LOST)`
-  SELECT ${LOST.sql} FROM lost_workers WHERE lost_at > $1::bigint ORDER BY lost_at DESC, worker_id LIMIT ${LOST_KEPT_MAX}`;
+/** $1 lost after, $2 worker. */
+export const FIND_WORKER = read('find_worker', KNOWN)`
+  SELECT ${KNOWN.sql} FROM ${known({ w: 'w.worker_id = $2', l: 'l.worker_id = $2' })}`;
 
 /** Leases are as many as there are batches alive: a few hundred. */
 export const LEASED_RUNS = statement('leased_runs')`

@@ -82,8 +82,13 @@ export class Partitions {
     }
   }
 
+  /** The partition of an instant, whether it is there or not. */
+  nameAt(atMs: number): string {
+    return this.#name(Math.floor(atMs / DAY_MS));
+  }
+
   async has(atMs: number): Promise<boolean> {
-    const name = this.#name(Math.floor(atMs / DAY_MS));
+    const name = this.nameAt(atMs);
     return (await this.#list()).some((it) => it.isDefault || (it.name === name && !it.isHalfDetached));
   }
 
@@ -227,7 +232,7 @@ function partitionEndMs(table: Partitioned, name: string): number {
 }
 
 /** Whether it was done; false where a lock was not available in time. */
-async function unlessLocked(work: () => Promise<unknown>): Promise<boolean> {
+export async function unlessLocked(work: () => Promise<unknown>): Promise<boolean> {
   try {
     await work();
     return true;

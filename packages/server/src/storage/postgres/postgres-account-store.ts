@@ -34,6 +34,8 @@ import * as credentials from './credential.sql.ts';
 import { recordAudit } from './postgres-audit-store.ts';
 import { readAll, readFirst } from './selection.ts';
 
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+
 export class PostgresAccountStore implements AccountStore {
   readonly #database: Database;
 
@@ -98,6 +100,21 @@ export class PostgresAccountStore implements AccountStore {
 
   users({ name, after, limit }: UserQuery): Promise<User[]> {
     return readAll(this.#database, sql.LIST_USERS, [after ?? null, limit, name ?? null]);
+  }
+
+  userNames(userIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    return this.#names(sql.USER_NAMES, userIds);
+  }
+
+  subjectNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    return this.#names(sql.SUBJECT_NAMES, ids);
+  }
+
+  async #names(names: Statement, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    // A job may belong to any text, and an entry be about any; what is looked for here has a UUID.
+    const wanted = [...new Set(ids)].filter((id) => UUID.test(id));
+    if (wanted.length === 0) return new Map();
+    return new Map(await this.#database.query<[string, string]>(names, [plainArray(wanted)]));
   }
 
   userToSignIn(name: string): Promise<{ user: User; passwordHash: string | undefined } | undefined> {

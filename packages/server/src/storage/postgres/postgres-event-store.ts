@@ -15,7 +15,15 @@ import {
 } from '@carillon/domain';
 import type { Database } from '../../postgres/database.ts';
 import type { EventPage, EventStore } from '../event-store.ts';
-import { EVENTS_END, type EventRow, NAMESPACES_BEGAN, OLDEST_EVENT, READ_EVENTS } from './event.sql.ts';
+import {
+  COUNT_EVENTS_AFTER,
+  EVENTS_END,
+  type EventRow,
+  NAMESPACES_BEGAN,
+  OLDEST_EVENT,
+  READ_EVENTS,
+  RECORDED_AFTER,
+} from './event.sql.ts';
 import { readAll } from './selection.ts';
 
 /** Rows are small where events are few; where they are many, the limit on events comes first. */
@@ -41,6 +49,16 @@ export class PostgresEventStore implements EventStore {
 
   async namespacesBegan(names: readonly string[]): Promise<ReadonlyMap<string, number>> {
     return new Map(await this.#database.query<readonly [string, number]>(NAMESPACES_BEGAN, [names]));
+  }
+
+  async countAfter({ xid, seq }: EventCursor, max: number): Promise<number> {
+    const [row] = await this.#database.query<readonly [number]>(COUNT_EVENTS_AFTER, [String(xid), seq, max]);
+    return row![0];
+  }
+
+  async recordedAfter({ xid, seq }: EventCursor): Promise<number | undefined> {
+    const [row] = await this.#database.query<readonly [atMs: number]>(RECORDED_AFTER, [String(xid), seq]);
+    return row?.[0];
   }
 
   async read(after: EventCursor, limit: number): Promise<EventPage> {

@@ -30,8 +30,14 @@ export class PostgresHandlerStore implements HandlerStore {
     });
   }
 
-  async handlerNames(): Promise<string[]> {
-    const rows = await this.#database.query<[string]>(sql.HANDLER_NAMES, []);
+  async handlerNames({
+    after = '',
+    limit,
+  }: {
+    after?: string | undefined;
+    limit: number;
+  }): Promise<string[]> {
+    const rows = await this.#database.query<[string]>(sql.HANDLER_NAMES, [after, limit]);
     return rows.map(([name]) => name);
   }
 

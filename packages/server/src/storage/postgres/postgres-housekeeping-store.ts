@@ -14,9 +14,10 @@ import {
   DROP_REQUESTS,
   OLDEST_TRANSACTION,
   OUTGROWN_TABLES,
+  SUMMARIZE_HISTORY,
 } from './housekeeping.sql.ts';
 import { LIMIT_LOCK_WAITS } from './partition.sql.ts';
-import { Partitions } from './partitions.ts';
+import { Partitions, unlessLocked } from './partitions.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -24,6 +25,8 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
   readonly #database: Database;
   readonly #history: Partitions;
   readonly #events: Partitions;
+  /** By partition: the page from which on summaries may be missing. */
+  readonly #summarizedTo = new Map<string, number>();
 
   constructor(database: Database) {
     this.#database = database;
@@ -45,10 +48,13 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
   }
 
   async dropHistory({ beforeMs }: { beforeMs: number }): Promise<string[]> {
-    const dropped = await this.#history.drop(beforeMs);
+    return this.#history.drop(beforeMs);
+  }
+
+  async dropRequests({ beforeMs }: { beforeMs: number }): Promise<number> {
     // The history goes by whole days.
-    await this.#database.query(DROP_REQUESTS, [beforeMs - DAY_MS]);
-    return dropped;
+    const [row] = await this.#database.query<readonly [number]>(DROP_REQUESTS, [beforeMs - DAY_MS]);
+    return Number(row![0]);
   }
 
   async dropCheckpoints({
@@ -86,6 +92,26 @@ export class PostgresHousekeepingStore implements HousekeepingStore {
       });
     }
     return tables.map(([table]) => table);
+  }
+
+  async summarizeHistory({ nowMs }: { nowMs: number }): Promise<number> {
+    // A run is recorded under the day of its claim: around midnight, under either.
+    const days = [nowMs - DAY_MS, nowMs].map((atMs) => this.#history.nameAt(atMs));
+    for (const day of this.#summarizedTo.keys()) if (!days.includes(day)) this.#summarizedTo.delete(day);
+    let made = 0;
+    for (const day of days) {
+      const parameters = [day, this.#summarizedTo.get(day) ?? null];
+      await unlessLocked(async () => {
+        const [row] = await this.#database.transaction(async (session) => {
+          await session.query(LIMIT_LOCK_WAITS, ['50ms']);
+          return session.query<readonly [page: number, made: number]>(SUMMARIZE_HISTORY, parameters);
+        });
+        if (row === undefined) return;
+        this.#summarizedTo.set(day, row[0]);
+        made += row[1];
+      });
+    }
+    return made;
   }
 
   async dropAudit({ beforeMs }: { beforeMs: number }): Promise<number> {

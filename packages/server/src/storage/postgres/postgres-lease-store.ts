@@ -1,7 +1,7 @@
 /** The lease store on PostgreSQL. Settlements are grouped by lease, so that a batch travels as a few array literals. */
 import type { JobId, LeaseId, RunId, WorkerId } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
-import type { Database, Session } from '../../postgres/database.ts';
+import { blameValuesOnly, type Database, type Session } from '../../postgres/database.ts';
 import type { LaneHead, LaneKey } from '../lane.ts';
 import type {
   Claimed,
@@ -123,7 +123,7 @@ export class PostgresLeaseStore implements LeaseStore {
 
   async settle(settlements: readonly Settlement[], nowMs: number): Promise<Settled> {
     if (settlements.length === 0) return { verdicts: [], freed: [], opened: [], planned: [] };
-    const settled = await this.#settle(settlements, nowMs);
+    const settled = await blameValuesOnly(() => this.#settle(settlements, nowMs));
     this.#claimed.forget(settlements);
     return settled;
   }
@@ -163,10 +163,8 @@ export class PostgresLeaseStore implements LeaseStore {
   }
 
   async leased(refs: readonly LeaseRef[]): Promise<(LeasedRun | undefined)[]> {
-    const rows = await this.#outcomes.query<LeasedRow>(LEASED, [
-      plainArray(refs.map((ref) => ref.leaseId)),
-      plainArray(refs.map((ref) => ref.position)),
-    ]);
+    const values = [plainArray(refs.map((ref) => ref.leaseId)), plainArray(refs.map((ref) => ref.position))];
+    const rows = await blameValuesOnly(() => this.#outcomes.query<LeasedRow>(LEASED, values));
     const found = new Map(rows.map((row) => [row[0] - 1, leasedFromRow(row)]));
     return refs.map((ref, i) => (found.get(i)?.epoch === ref.epoch ? found.get(i) : undefined));
   }

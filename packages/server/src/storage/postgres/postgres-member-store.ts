@@ -1,15 +1,18 @@
 /** The member store on PostgreSQL. */
 import type { BootId, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
-import { type Database, RollBack } from '../../postgres/database.ts';
+import { type Database, RollBack, type Session } from '../../postgres/database.ts';
 import type { AuditEntry } from '../audit-store.ts';
 import {
   type CancelledRun,
+  type HandlerOffer,
   type HeardWorker,
+  type KnownWorker,
   LOST_KEPT_MS,
-  type LostWorker,
   type MemberStore,
   type NodeBeat,
+  type OfferingWorker,
+  type OfferPage,
   type Peer,
   type PublishedAddresses,
   type PublishedPeer,
@@ -18,12 +21,13 @@ import {
   type ShardOwner,
   type UnreceivedRun,
   type WorkerBeaten,
+  type WorkerPage,
   type WorkerRecord,
   type WorkerState,
 } from '../member-store.ts';
 import * as sql from './member.sql.ts';
 import { recordAudit } from './postgres-audit-store.ts';
-import { readAll } from './selection.ts';
+import { readAll, readFirst } from './selection.ts';
 
 export class PostgresMemberStore implements MemberStore {
   readonly #database: Database;
@@ -130,22 +134,28 @@ export class PostgresMemberStore implements MemberStore {
   }
 
   async registerWorker(worker: WorkerRecord, nowMs: number): Promise<Registered> {
-    const [row] = await this.#database.query<readonly [Registered]>(sql.REGISTER_WORKER, [
-      worker.workerId,
-      worker.nodeId,
-      worker.incarnation,
-      worker.slots,
-      textArray(worker.handlers),
-      nowMs,
-      worker.bootId,
-      worker.session,
-      worker.name ?? null,
-      worker.language ?? null,
-      worker.version ?? null,
-      JSON.stringify(worker.labels ?? {}),
-      worker.draining ?? false,
-    ]);
-    return row![0];
+    const [row] = await this.#database.query<readonly [Registered, boolean, readonly string[] | null]>(
+      sql.REGISTER_WORKER,
+      [
+        worker.workerId,
+        worker.nodeId,
+        worker.incarnation,
+        worker.slots,
+        textArray(worker.handlers),
+        nowMs,
+        worker.bootId,
+        worker.session,
+        worker.name ?? null,
+        worker.language ?? null,
+        worker.version ?? null,
+        JSON.stringify(worker.labels ?? {}),
+        worker.draining ?? false,
+        worker.namespaces ? textArray(worker.namespaces) : null,
+      ],
+    );
+    const [verdict, toAll, namespaces] = row!;
+    if (toAll || namespaces) await this.#trimOffers(this.#database, [namespaces]);
+    return verdict;
   }
 
   async beatWorker(workerId: WorkerId, nowMs: number, said: SaidByBeat = {}): Promise<WorkerBeaten> {
@@ -208,37 +218,72 @@ export class PostgresMemberStore implements MemberStore {
     ended: readonly BootId[];
     nowMs: number;
   }): Promise<WorkerId[]> {
-    const rows = await this.#database.query<readonly [WorkerId]>(sql.MARK_DEAD, [
-      textArray(request.silent.map(({ workerId }) => workerId)),
-      plainArray(request.silent.map(({ lastSeenMs }) => lastSeenMs)),
-      plainArray(request.ended),
-      request.nowMs,
-    ]);
-    return rows.map((row) => row[0]);
-  }
-
-  lostWorkers(nowMs: number): Promise<LostWorker[]> {
-    return readAll(this.#database, sql.LOST_WORKERS, [nowMs - LOST_KEPT_MS]);
+    return this.#database.transaction(async (session) => {
+      const rows = await session.query<readonly [WorkerId]>(sql.MARK_DEAD, [
+        textArray(request.silent.map(({ workerId }) => workerId)),
+        plainArray(request.silent.map(({ lastSeenMs }) => lastSeenMs)),
+        plainArray(request.ended),
+        request.nowMs,
+      ]);
+      await session.query(sql.TRIM_LOST, [request.nowMs - LOST_KEPT_MS]);
+      return rows.map((row) => row[0]);
+    });
   }
 
   async forgetWorkers(workers: readonly WorkerId[]): Promise<void> {
     if (workers.length === 0) return;
     await this.#database.transaction(async (session) => {
       await session.query(sql.LOCK_WORKERS, [textArray(workers), null, null]);
-      await session.query(sql.FORGET_WORKERS, [textArray(workers)]);
+      await this.#forget(session, workers);
     });
   }
 
   async forgetLeft(left: Pick<WorkerRecord, 'workerId' | 'bootId' | 'session'>): Promise<void> {
-    const workers = textArray([left.workerId]);
+    const workers = [left.workerId];
     await this.#database.transaction(async (session) => {
-      const found = await session.query(sql.LOCK_WORKERS, [workers, left.bootId, left.session]);
-      if (found.length > 0) await session.query(sql.FORGET_WORKERS, [workers]);
+      const found = await session.query(sql.LOCK_WORKERS, [textArray(workers), left.bootId, left.session]);
+      if (found.length > 0) await this.#forget(session, workers);
     });
+  }
+
+  async #forget(session: Session, workers: readonly WorkerId[]): Promise<void> {
+    const gone = await session.query<readonly [readonly string[] | null]>(sql.FORGET_WORKERS, [
+      textArray(workers),
+    ]);
+    await this.#trimOffers(
+      session,
+      gone.map(([namespaces]) => namespaces),
+    );
+  }
+
+  /** A statement does not see what it inserts, so that trimming is another one. */
+  async #trimOffers(session: Session, ended: readonly (readonly string[] | null)[]): Promise<void> {
+    const namespaces = [...new Set(ended.flatMap((names) => names ?? []))].sort();
+    if (namespaces.length > 0) await session.query(sql.TRIM_NAMESPACE_OFFERS, [textArray(namespaces)]);
+    if (ended.includes(null)) await session.query(sql.TRIM_HANDLER_OFFERS, []);
   }
 
   workers(): Promise<WorkerState[]> {
     return readAll(this.#database, sql.WORKERS, []);
+  }
+
+  listWorkers({ after = '', limit, alive, labels = {}, text, nowMs }: WorkerPage): Promise<KnownWorker[]> {
+    const parameters = [after, limit, alive ?? null, JSON.stringify(labels), text ?? null];
+    return readAll(this.#database, sql.LIST_WORKERS, [nowMs - LOST_KEPT_MS, ...parameters]);
+  }
+
+  findWorker(workerId: string, nowMs: number): Promise<KnownWorker | undefined> {
+    return readFirst(this.#database, sql.FIND_WORKER, [nowMs - LOST_KEPT_MS, workerId]);
+  }
+
+  workersOffering(handler: string, namespaces?: readonly string[]): Promise<OfferingWorker[]> {
+    const parameters = [handler, namespaces ? textArray(namespaces) : null];
+    return readAll(this.#database, sql.WORKERS_OFFERING, parameters);
+  }
+
+  offers({ namespaces, after = '', limit }: OfferPage): Promise<HandlerOffer[]> {
+    const parameters = [namespaces ? textArray(namespaces) : null, after, limit];
+    return readAll(this.#database, sql.OFFERS, parameters);
   }
 
   async leasedRuns(): Promise<ReadonlyMap<WorkerId, number>> {

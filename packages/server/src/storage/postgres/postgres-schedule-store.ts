@@ -30,6 +30,7 @@ import {
   EXPIRE_UNOFFERED,
   FIRE,
   FIRE_PLAIN,
+  FORGET_NAMESPACE_OFFERS,
   FORGET_OFFERS,
   FREE_LOST_SLOTS,
   READ_CURSORS,
@@ -207,7 +208,8 @@ export class PostgresScheduleStore implements ScheduleStore {
     beforeMs,
   }: OwnerOptions & { beforeMs: number; limit: number }): Promise<GivenUpRun[]> {
     const given = await this.#giveUp(EXPIRE_UNOFFERED, [...ownedParameters(guard), nowMs, limit, beforeMs]);
-    await this.#database.query(FORGET_OFFERS, [beforeMs, limit]);
+    for (const statement of [FORGET_OFFERS, FORGET_NAMESPACE_OFFERS])
+      await this.#database.query(statement, [beforeMs, limit]);
     return given;
   }
 

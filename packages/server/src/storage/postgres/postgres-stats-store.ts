@@ -11,7 +11,7 @@ import {
   startDelayMs,
 } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
-import type { Database, Session } from '../../postgres/database.ts';
+import type { Database } from '../../postgres/database.ts';
 import { boundFailures, failureGroup, hourOf, type KnownGroups, mergeFailures } from '../bound-failures.ts';
 import { namespaceKey } from '../lane.ts';
 import { type Digest, readDigest } from '../run-digest.ts';
@@ -36,6 +36,7 @@ import {
   type WaitingNow,
 } from '../stats-store.ts';
 import { triggerWord } from './codes.ts';
+import { countParameters, failureParameters } from './count-parameters.ts';
 import { readAll } from './selection.ts';
 import * as sql from './stats.sql.ts';
 
@@ -55,12 +56,14 @@ type RecordRow = readonly [
   isAgain: boolean,
   trigger: number,
   attempt: number,
+  epoch: number,
   scheduledAtMs: number,
   spread: string | null,
   startedAtMs: number | null,
   endedAtMs: number | null,
   error: string | null,
   occurrences: number,
+  isRepeat: boolean,
 ];
 type CountsRow = readonly [atMs: number, ...counts: number[], delays: string, durations: string];
 
@@ -96,7 +99,7 @@ export class PostgresStatsStore implements StatsStore {
         const counted = tally.rows(bucket);
         if (counted.length > 0) await session.query(sql.ADD_COUNTS[bucket], countParameters(counted));
       }
-      if (failures.length > 0) await addFailures(session, failures);
+      if (failures.length > 0) await session.query(sql.ADD_FAILURES, failureParameters(failures));
       return true;
     });
     return { more: moved && (rows.length === ROWS_MAX || taken.length < rows.length) };
@@ -184,7 +187,13 @@ export class PostgresStatsStore implements StatsStore {
       tally.addDigest(digest, {
         nameOf: (key) => this.#names.get(key),
         delayOf: ({ jobId, nominalAtMs, delayMs }) => {
-          const occurrence = { trigger: 'schedule', attempt: 1, scheduledAtMs: nominalAtMs } as const;
+          const occurrence = {
+            trigger: 'schedule',
+            attempt: 1,
+            epoch: 1,
+            isRepeat: false,
+            scheduledAtMs: nominalAtMs,
+          } as const;
           const startedAtMs = nominalAtMs + delayMs;
           return startDelayMs({ ...occurrence, jobId, startedAtMs, schedule: spread.get(jobId) })!;
         },
@@ -259,14 +268,15 @@ function withinBounds(rows: readonly UncountedRow[]): readonly UncountedRow[] {
 
 function endedRecord(row: RecordRow): EndedRecord {
   const [namespace, handler, jobId, runId, recordedAtMs, status, isAgain, ...times] = row;
-  const [trigger, attempt, scheduledAtMs, spread, started, endedAtMs, error, occurrences] = times;
+  const [trigger, attempt, epoch, scheduledAtMs, spread, started, endedAtMs, error, occurrences, isRepeat] =
+    times;
   const startedAtMs = started === null ? undefined : Math.round(started);
   return {
     ...{ namespace, handler, jobId, runId, status, occurrences, startedAtMs },
     recordedAtMs: Math.round(recordedAtMs),
     isRetried: isAgain && isFailure(status),
     delayMs: startDelayMs({
-      ...{ jobId, trigger: triggerWord(trigger), attempt, startedAtMs },
+      ...{ jobId, trigger: triggerWord(trigger), attempt, epoch, isRepeat, startedAtMs },
       scheduledAtMs: Math.round(scheduledAtMs),
       schedule: spread === null ? undefined : (JSON.parse(spread) as RecurringSchedule),
     }),
@@ -275,35 +285,8 @@ function endedRecord(row: RecordRow): EndedRecord {
   };
 }
 
-function countParameters(rows: readonly CountRow[]): string[] {
-  return [
-    textArray(rows.map(({ namespace }) => namespace)),
-    textArray(rows.map(({ handler }) => handler)),
-    plainArray(rows.map(({ atMs }) => atMs)),
-    ...COUNTS.map((name) => plainArray(rows.map(({ counts }) => counts[name]))),
-    textArray(rows.map(({ delays }) => plainArray(delays))),
-    textArray(rows.map(({ durations }) => plainArray(durations))),
-  ];
-}
-
 function countRow(row: CountsRow): CountRow {
   const counts = Object.fromEntries(COUNTS.map((name, i) => [name, row[i + 1]])) as Counts;
   const [delays, durations] = row.slice(-2).map((text) => JSON.parse(`[${(text as string).slice(1, -1)}]`));
   return { namespace: '', handler: '', atMs: row[0], counts, delays, durations };
-}
-
-async function addFailures(session: Session, rows: readonly FailureRow[]): Promise<void> {
-  await session.query(sql.ADD_FAILURES, [
-    textArray(rows.map(({ namespace }) => namespace)),
-    plainArray(rows.map(({ atMs }) => atMs)),
-    textArray(rows.map(({ fingerprint }) => fingerprint)),
-    textArray(rows.map(({ handler }) => handler)),
-    textArray(rows.map(({ message }) => message)),
-    plainArray(rows.map(({ count }) => count)),
-    plainArray(rows.map(({ firstAtMs }) => firstAtMs)),
-    plainArray(rows.map(({ lastAtMs }) => lastAtMs)),
-    plainArray(rows.map(({ runId }) => runId)),
-    plainArray(rows.map(({ jobId }) => jobId)),
-    textArray(rows.map(({ jobIds }) => plainArray([...jobIds]))),
-  ]);
 }

@@ -13,6 +13,7 @@ import {
   NOT_SUCCEEDED_RUNS,
   READ_SUMMARIES,
   SUCCEEDED_RUNS,
+  SUCCESSES_SCANNED_MAX,
   WAITING_RUNS,
 } from './list-runs.sql.ts';
 import { listRuns } from './list-runs.ts';
@@ -71,7 +72,9 @@ describeEachPostgres('lists of runs', (server) => {
 
     const plan = async (name: string, values: readonly unknown[]): Promise<PlanNode> => {
       const given = values.map((value) => (value === null ? 'NULL' : `'${value}'`)).join(', ');
-      const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE ${name}(${given})`);
+      const { rows } = await client.query(
+        `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) EXECUTE ${name}(${given})`,
+      );
       return (rows[0] as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'][0].Plan;
     };
     const inWindows = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -107,6 +110,20 @@ describeEachPostgres('lists of runs', (server) => {
     afterAll(async () => {
       await client.end();
       await database.drop();
+    });
+
+    it('the jobs of successes are read for what is shown, not for all of a window', async () => {
+      const found = await inWindows(() =>
+        plan('succeeded_runs', parameters({ fromMs: END_MS - DAY_MS / 2 })),
+      );
+      expect(lookedAt(found, HISTORY)).toBeGreaterThan(1_000);
+      expect(lookedAt(found, /^jobs$/)).toBeLessThanOrEqual(200);
+    });
+
+    it('of a window that is too wide nothing but the number of its runs is read', async () => {
+      const found = await inWindows(() => plan('succeeded_runs', parameters()));
+      expect(lookedAt(found, HISTORY)).toBeGreaterThan(SUCCESSES_SCANNED_MAX);
+      expect(lookedAt(found, /^jobs$/)).toBe(0);
     });
 
     it('what did not succeed is read from the newest on, and no success with it', async () => {
@@ -183,7 +200,7 @@ describeEachPostgres('lists of runs', (server) => {
     };
     expect((await walk({})).rows).toBe(ROWS + 12_000);
     expect((await walk({ statuses: ['FAILED'] })).rows).toBe(ROWS / 400);
-    // Nothing matches: an answer ends after 10,000 runs and says where to go on.
+    // Nothing matches: an answer ends after some thousands of runs and says where to go on.
     const none = await walk({ statuses: ['SUCCESS'], handler: 'no such' });
     expect(none.rows).toBe(0);
     expect(none.answers).toBeGreaterThan(2);

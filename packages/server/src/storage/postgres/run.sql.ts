@@ -23,8 +23,8 @@ import {
   WAITING_LISTED_MAX,
 } from '../run-store.ts';
 import { priorityWord, triggerWord } from './codes.ts';
-import { exists, IS_SPREAD, msOf, pendingRun, timestampOf } from './fragments.sql.ts';
-import { WAITING } from './lane.sql.ts';
+import { exists, IS_SPREAD, isRepeat, msOf, pendingRun, timestampOf } from './fragments.sql.ts';
+import { servesTenant, WAITING } from './lane.sql.ts';
 import { column, columns, ms, optional, type Read, read } from './selection.ts';
 import { seenBy } from './upcoming.sql.ts';
 
@@ -56,6 +56,7 @@ export const RUN = columns<RunView>({
   attempt: 'r.attempt_number',
   epoch: 'r.epoch',
   trigger: column('r.trigger', triggerWord),
+  isRepeat: isRepeat('r.trigger', 'r.run_id'),
   scheduledAtMs: ms('r.scheduled_at'),
   createdAtMs: ms('r.created_at'),
   startedAtMs: ms('r.start_time'),
@@ -87,7 +88,8 @@ const WAITS_FOR = `SELECT x.code, CASE x.code WHEN ${code('not_due')} THEN d.fir
       CASE x.code WHEN ${code('no_worker')} THEN d.handler END AS handler
     FROM (SELECT CASE WHEN d.held THEN ${code('paused')} WHEN d.fire_at > $2::bigint THEN ${code('not_due')}
       WHEN d.blocked = ${WAITING} THEN ${code('at_limit')}
-      WHEN NOT EXISTS (SELECT FROM workers w WHERE NOT w.dead AND d.handler = ANY(w.handlers)) THEN ${code('no_worker')}
+      WHEN NOT EXISTS (SELECT FROM workers w WHERE NOT w.dead AND d.handler = ANY(w.handlers) AND ${servesTenant('d.tenant')})
+        THEN ${code('no_worker')}
       ELSE ${code('claimable')} END AS code) x`;
 /** Beside the run d. */
 export const WITH_WAITS_FOR = `CROSS JOIN LATERAL (${WAITS_FOR}) waits`;
@@ -97,7 +99,8 @@ const WAITS_FOR_COLUMNS = 'waits.code, waits.until_at, waits.handler';
 const IS_SHOWN = '(d.fire_at <= $2::bigint OR d.epoch > 1)';
 
 /** The columns of RUN for a waiting run d WITH_WAITS_FOR. $2 now: nothing about it has happened later. */
-export const QUEUED_COLUMNS = `d.run_id, d.job_id, 'QUEUED', d.attempt::int, d.epoch, d.kind, d.nominal_at::float8,
+export const QUEUED_COLUMNS = `d.run_id, d.job_id, 'QUEUED', d.attempt::int, d.epoch, d.kind,
+  ${isRepeat('d.kind', 'd.run_id')}, d.nominal_at::float8,
   least(d.fire_at, $2::bigint)::float8, NULL::float8, NULL::float8, least(d.fire_at, $2::bigint)::float8, NULL::text, NULL::text,
   NULL::text, NULL::text, NULL::text, d.job_version, 1, NULL::text, ${reasonOf('d.kind', 'd.run_id')},
   NULL::float8, NULL::text, NULL::float8, NULL::float8, NULL::text, ${WAITS_FOR_COLUMNS}`;
@@ -107,7 +110,7 @@ export const LIVING_STATUS = `CASE WHEN (u.ord - 1)::smallint = ANY(l.cancelled)
 
 /** The columns of RUN for a run under a lease, with when it started once that was shown. */
 export const LIVING_COLUMNS = `u.run_id, u.job_id, ${LIVING_STATUS}, u.attempt::int, u.epoch, u.kind,
-  u.nominal_at::float8, l.claimed_at::float8, ${msOf('r.start_time')}, NULL::float8,
+  ${isRepeat('u.kind', 'u.run_id')}, u.nominal_at::float8, l.claimed_at::float8, ${msOf('r.start_time')}, NULL::float8,
   coalesce(${msOf('r.modified_time')}, l.claimed_at::float8), l.worker_id, NULL::text, NULL::text, NULL::text,
   NULL::text, u.job_version, 1, NULL::text, ${reasonOf('u.kind', 'u.run_id')},
   ${PROGRESS.sql}, NULL::float8, NULL::float8,

@@ -2,7 +2,18 @@
 import { QUEUED_PER_JOB_MAX, RUN_ERRORS } from '@carillon/domain';
 import { type Statement, statement } from '../../postgres/database.ts';
 import { exists, inlineJson, isOwned, mayEnd, owned } from './fragments.sql.ts';
-import { inLane, JOB_HANDLER_KEY, JOB_PART, JOB_TENANT, lanes, OPEN, PLANNED, WAITING } from './lane.sql.ts';
+import {
+  inLane,
+  isOfNamespace,
+  JOB_HANDLER_KEY,
+  JOB_PART,
+  JOB_TENANT,
+  lanes,
+  OPEN,
+  PLANNED,
+  servesTenant,
+  WAITING,
+} from './lane.sql.ts';
 
 /** $1 shards, $2 after instant, $3 after id, $4 until, $5 limit per shard: from a known position, so no deleted row is walked over. */
 const fromPositions = (rows: string) => `
@@ -184,7 +195,9 @@ export const ADMIT = statement('admit')`
     INSERT INTO admissions (job_id, slot, run_id, shard) SELECT w.job_id, w.slot, w.run_id, w.shard FROM wanting w
     ON CONFLICT DO NOTHING RETURNING job_id, run_id
   ), opened AS (
-    UPDATE due d SET blocked = ${OPEN}, admitted = true, lane_at = greatest(d.fire_at, $4::bigint)
+    -- What a person asked for and nothing held up begins its wait for a worker here: fire_at stays behind only where a slot was waited for.
+    UPDATE due d SET blocked = ${OPEN}, admitted = true, lane_at = greatest(d.fire_at, $4::bigint),
+      fire_at = CASE WHEN d.blocked = ${PLANNED} AND d.kind = 3 AND d.epoch = 1 THEN greatest(d.fire_at, $4::bigint) ELSE d.fire_at END
     FROM admitted a WHERE d.job_id = a.job_id AND d.run_id = a.run_id
     RETURNING d.job_id, d.part, d.priority, d.handler_key, d.tenant
   ), unadmitted AS MATERIALIZED (
@@ -340,8 +353,10 @@ export const EXPIRE_UNOFFERED: Statement = giveUp('expire_unoffered', {
         ORDER BY due.lane_at, due.run_id LIMIT $4 FOR UPDATE SKIP LOCKED) d
       WHERE lane.lane_at < $5::bigint
         AND NOT EXISTS (SELECT FROM workers w
-          WHERE lane.handler = ANY(w.handlers) AND (NOT w.dead OR w.last_seen_at >= $5::bigint))
-        AND NOT EXISTS (SELECT FROM handler_offers o WHERE o.handler = lane.handler AND o.offered_at >= $5::bigint) LIMIT $4)`,
+          WHERE lane.handler = ANY(w.handlers) AND (NOT w.dead OR w.last_seen_at >= $5::bigint) AND ${servesTenant('lane.tenant')})
+        AND NOT EXISTS (SELECT FROM handler_offers o WHERE o.handler = lane.handler AND o.offered_at >= $5::bigint)
+        AND NOT EXISTS (SELECT FROM namespace_offers o WHERE o.handler = lane.handler AND o.offered_at >= $5::bigint
+          AND ${isOfNamespace('o.namespace', 'lane.tenant')}) LIMIT $4)`,
   error: `'${RUN_ERRORS.nobodyOffers("' || handler || '")}'`,
 });
 
@@ -349,3 +364,8 @@ export const EXPIRE_UNOFFERED: Statement = giveUp('expire_unoffered', {
 export const FORGET_OFFERS = statement('forget_offers')`
   DELETE FROM handler_offers WHERE handler IN (
     SELECT handler FROM handler_offers WHERE offered_at < $1::bigint LIMIT $2 FOR UPDATE SKIP LOCKED)`;
+
+/** As above. */
+export const FORGET_NAMESPACE_OFFERS = statement('forget_namespace_offers')`
+  DELETE FROM namespace_offers WHERE (namespace, handler) IN (
+    SELECT namespace, handler FROM namespace_offers WHERE offered_at < $1::bigint LIMIT $2 FOR UPDATE SKIP LOCKED)`;

@@ -5,8 +5,8 @@ import { NO_MESSAGE } from '../bound-failures.ts';
 import type { Bucket, CountedAttempt, FailureGroup } from '../stats-store.ts';
 import { UNOFFERED_SEEN_MAX, WAITING_SEEN_MAX } from '../stats-store.ts';
 import { triggerWord } from './codes.ts';
-import { exists, IS_SPREAD, timestampOf } from './fragments.sql.ts';
-import { inLane, lanes, NAMESPACE_KEY } from './lane.sql.ts';
+import { exists, IS_SPREAD, isRepeat, timestampOf } from './fragments.sql.ts';
+import { inLane, lanes, NAMESPACE_KEY, servesTenant } from './lane.sql.ts';
 import { column, columns, ms, read } from './selection.ts';
 
 /** One row, and none before anything was counted. */
@@ -29,9 +29,9 @@ export const UNCOUNTED = statement('uncounted')`
  */
 export const ENDED_RECORDS = statement('ended_records')`
   SELECT j.namespace, j.handler, r.job_id, r.run_id, (extract(epoch FROM r.modified_time) * 1000)::float8, r.status,
-    u.next_at IS NOT NULL, r.trigger, r.attempt_number, (extract(epoch FROM r.scheduled_at) * 1000)::float8, j.spread,
+    u.next_at IS NOT NULL, r.trigger, r.attempt_number, r.epoch, (extract(epoch FROM r.scheduled_at) * 1000)::float8, j.spread,
     (extract(epoch FROM r.start_time) * 1000)::float8, (extract(epoch FROM r.end_time) * 1000)::float8, left(r.error_message, 1000),
-    r.occurrences
+    r.occurrences, ${isRepeat('r.trigger', 'r.run_id')}
   FROM unnest($1::xid8[], $2::bigint[]) AS p(xid, seq)
   CROSS JOIN LATERAL (SELECT * FROM events e WHERE e.xid = p.xid AND e.seq = p.seq LIMIT 1) e
   CROSS JOIN LATERAL unnest(e.ids, e.epochs, e.claimed_ats, e.next_ats) AS u(id, epoch, claimed_at, next_at)
@@ -179,7 +179,9 @@ const ATTEMPT = columns<CountedAttempt>({
   runId: 'r.run_id',
   status: 'r.status',
   attempt: 'r.attempt_number',
+  epoch: 'r.epoch',
   trigger: column('r.trigger', triggerWord),
+  isRepeat: isRepeat('r.trigger', 'r.run_id'),
   scheduledAtMs: ms('r.scheduled_at'),
   startedAtMs: ms('r.start_time'),
   endedAtMs: ms('r.end_time'),
@@ -214,7 +216,7 @@ export const WAITING_NOW = statement('waiting_now')`
   )
   SELECT w.count, (SELECT min(lane_at) FROM seen), ARRAY(
       SELECT DISTINCT seen.handler FROM seen
-      WHERE NOT EXISTS (SELECT FROM workers v WHERE NOT v.dead AND seen.handler = ANY(v.handlers))
+      WHERE NOT EXISTS (SELECT FROM workers w WHERE NOT w.dead AND seen.handler = ANY(w.handlers) AND ${servesTenant('seen.tenant')})
       ORDER BY seen.handler LIMIT ${UNOFFERED_SEEN_MAX}
     )
   FROM (${WAITING}) AS w(first, count)`;

@@ -10,7 +10,8 @@ const GAUGES = {
   outcomes_unrecorded: 'Runs of this server that have ended and whose outcome is not recorded yet.',
   worker_slots: 'Runs that this server can execute at the same time.',
   event_listeners: 'Readers that follow the events of this server.',
-  events_behind_seconds: 'How far live readers of events are behind; 0 when they are not.',
+  events_behind_seconds:
+    'How far live readers of events are behind, also where events wait for an open transaction; 0 when they are not.',
   database_connections: 'All connections of this server to the database, by what they are kept for.',
   database_queries_queued: 'Queries that wait for a connection.',
 } as const;
