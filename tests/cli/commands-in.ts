@@ -1,11 +1,16 @@
 /** The command as a test types it, in a folder where it finds its server. */
 import { expect } from 'vitest';
-import { type CarillonOptions, runCarillon } from './run-carillon.ts';
+import { type CarillonOptions, type Ended, runCarillon } from './run-carillon.ts';
+import { needsAProcess, runInProcess } from './run-in-process.ts';
 
 /** folder: known once the server has started. */
-export function commandsIn(folder: () => string) {
-  const run = (args: string[], options: Partial<CarillonOptions> = {}) =>
-    runCarillon(args, { cwd: folder(), ...options });
+export function commandsIn(folder: () => string, { inProcesses = false } = {}) {
+  const run = (args: string[], some: Partial<CarillonOptions> = {}): Promise<Ended> => {
+    const options = { cwd: folder(), ...some };
+    return inProcesses || needsAProcess(args, options)
+      ? runCarillon(args, options)
+      : runInProcess(args, options);
+  };
 
   /** Expects it to work, and answers what it printed. */
   async function ok(args: string[], options: Partial<CarillonOptions> = {}): Promise<string> {

@@ -27,9 +27,12 @@ beforeAll(async () => {
 afterAll(() => one?.stop());
 
 const { run, ok, json, createJob } = commandsIn(() => one.folder);
+/** For one test of each kind of command, and for exit codes: as shells start it, to its end. */
+const processes = commandsIn(() => one.folder, { inProcesses: true });
 
 describe('jobs', () => {
   test('a job is made, waited for, listed, shown and removed', async () => {
+    const { run, ok, json } = processes;
     const watched = await ok(['jobs', 'create', 'hello', '--http', alive, '--wait']);
     expect(watched).toMatch(/completed .* SUCCESS/);
     expect(watched).toMatch(/^Created hello: [0-9a-f-]{36}\n/);
@@ -43,6 +46,7 @@ describe('jobs', () => {
   });
 
   test('why a job does not run, and how a run ended, is said in sentences', async () => {
+    const { ok, json } = processes;
     const { job_id: id } = await json<{ job_id: string }>([
       ...['jobs', 'create', 'asked', '--cron', '0 9 1 1 *', '--http', alive],
     ]);
@@ -56,6 +60,7 @@ describe('jobs', () => {
   });
 
   test('waiting for one that fails fails', async () => {
+    const { run } = processes;
     const { code, stdout } = await run([
       'jobs',
       'create',
@@ -106,7 +111,7 @@ describe('jobs', () => {
     const create = ['jobs', 'create', `told${when[0]}`, '--http', alive, ...when];
     const told = await run([...create, '--idempotency-key', `told${when[0]}`]);
     expect(told.stdout).toMatch(/^Created told--\w+: [0-9a-f-]{36}\n$/);
-    expect(told.stderr).toMatch(/^First run: 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\n$/);
+    expect(told.stderr).toMatch(/^First run: 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d)\n$/);
     expect((await run([...create, '--json'])).stderr).toBe('');
   });
 
@@ -119,6 +124,7 @@ describe('jobs', () => {
   });
 
   test('one is changed, paused, resumed, run and cancelled', async () => {
+    const { run, ok, json, createJob } = processes;
     const id = await createJob('nightly', '--http', alive, '--cron', '0 3 * * *', '--tz', 'Europe/Paris');
     expect(await ok(['jobs', 'update', id, '--cron', '30 3 * * *', '--if-version', '1'])).toContain(
       'version 2',
@@ -134,6 +140,8 @@ describe('jobs', () => {
     await ok(['jobs', 'resume', id]);
     expect(await ok(['jobs', 'run', id, '--wait'])).toContain('SUCCESS');
     expect(await ok(['runs', 'list', id])).toContain('SUCCESS');
+    expect(await ok(['runs', 'list', '--job', 'nightly'])).toBe(await ok(['runs', 'list', id]));
+    expect((await run(['runs', 'list', id, '--job', NOBODY])).stderr).toContain('Two jobs are named');
     expect(await ok(['jobs', 'upcoming', '--within', '1d', '-n', '0'])).toContain('nightly');
     expect(await ok(['jobs', 'resume', id])).toBe(`${id} was not paused\n`);
     expect(await ok(['jobs', 'show', id])).toMatch(/^status +scheduled$/m);
@@ -176,6 +184,7 @@ describe('jobs', () => {
   });
 
   test('all that match are changed, after a look', async () => {
+    const { run, json, createJob } = processes;
     for (const name of ['a', 'b'])
       await createJob(
         name,
@@ -199,6 +208,7 @@ describe('jobs', () => {
 
 describe('runs and dead letters', () => {
   test('a run tells its log, is done again, and a dead letter sent round', async () => {
+    const { run, ok, json, createJob } = processes;
     const id = await createJob('dead', '--http', 'http://127.0.0.1:1/', '--retries', '0');
     const letter = await eventually(async () => {
       const [found] = await json<{ run_id: string; job_id: string }[]>(['dlq', 'list', '--job', id]);
@@ -240,6 +250,7 @@ describe('following', () => {
   });
 
   test('what has happened is shown like the end of a log, the newest last', async () => {
+    const { run, ok, createJob } = processes;
     for (const name of ['first', 'second', 'third']) await createJob(name, '--http', alive, '--every', '1d');
     const names = async (...args: string[]) =>
       (await ok(['events', '--json', '--type', 'job.created', ...args]))
@@ -266,6 +277,37 @@ describe('following', () => {
 });
 
 describe('how it answers', () => {
+  test('commands of every kind are processes that end by themselves, with their exit code', async () => {
+    const { run, ok, json, createJob } = processes;
+    const password = 'correct horse battery staple';
+    const env = { HOME: join(one.folder, 'olga') };
+    const id = await createJob('of olga', '--http', alive, '--every', '1d', '--job-key', 'of-olga');
+    await ok(['namespaces', 'create', 'kinds']);
+    await ok(['users', 'create', 'olga', '--grant', 'viewer@default'], { input: `${password}\n` });
+    await ok(['login', '--url', one.server.address, '--name', 'olga'], { env, input: `${password}\n` });
+    expect(await ok(['whoami'], { env })).toContain('olga');
+    expect((await run(['users', 'list'], { env })).code).toBe(4);
+    expect(await ok(['context', 'list'], { env })).toContain(one.server.address);
+    await ok(['password'], { env, input: `${password}\n${password} again\n` });
+    await ok(['logout'], { env });
+    for (const noun of ['users', 'keys', 'namespaces', 'sessions', 'handlers']) await ok([noun, 'list']);
+    await ok(['signing-keys', 'list', 'default']);
+    expect(await ok(['secrets', 'set', 'kind'], { input: 'a value of some length' })).toContain('version 1');
+    const { key_id: keyId } = await json<{ key_id: string }>(['keys', 'create', 'kind', '--role', 'viewer']);
+    await ok(['keys', 'revoke', keyId, '--yes']);
+    expect(await ok(['audit', '--subject', 'kind'])).toContain('secrets.set');
+    const exported = await ok(['export', '--namespace', 'default']);
+    expect(exported).toContain('key: of-olga');
+    expect((await run(['diff', '-f', '-'], { input: exported })).code).toBe(0);
+    await ok(['apply', '-f', '-', '--dry-run'], { input: exported });
+    await ok(['import', 'crontab', '-', '--dry-run'], { input: `0 9 * * * curl ${alive}\n` });
+    await ok(['jobs', 'skip', id]);
+    expect(await ok(['jobs', 'logs', id])).toBe('');
+    expect((await run(['runs', 'result', NOBODY])).code).toBe(3);
+    expect((await run(['runs', 'cancel', NOBODY, '--yes'])).code).toBe(3);
+    expect(await ok(['completion', 'bash'])).toContain('carillon');
+  });
+
   test('the file behind `npx carillon` runs the command, with its exit codes', async () => {
     const program = [process.execPath, BIN] as const;
     expect(await ok(['--version'], { program })).toMatch(/^\d+\.\d+\.\d+\n$/);
@@ -281,6 +323,7 @@ describe('how it answers', () => {
   });
 
   test('status and workers tell how the server is doing', async () => {
+    const { ok, json } = processes;
     expect(await json(['status'])).toMatchObject({ ready: true, workers: 1 });
     expect(await ok(['workers'])).toMatch(/yes .*http/);
     expect(await ok(['preview', '0 9 * * 1-5', '--tz', 'Europe/Paris'])).toContain('Europe/Paris');
@@ -300,14 +343,16 @@ describe('how it answers', () => {
       /cron_expression \(--cron\): .*\n.*5 fields/,
     ],
   ])('%s has an exit code of its own, and says what to do', async (_, args, exitCode, words) => {
-    const { code, stderr, stdout } = await run(args);
+    const { code, stderr, stdout } = await processes.run(args);
     expect(code, stderr).toBe(exitCode);
     expect(stderr).toMatch(words);
     expect(stdout).toBe('');
   });
 
   test('a wrong key has an exit code of its own', async () => {
-    const { code, stderr } = await run(['jobs', 'list', '--url', one.server.address, '--key', 'ck_no']);
+    const { code, stderr } = await processes.run([
+      ...['jobs', 'list', '--url', one.server.address, '--key', 'ck_no'],
+    ]);
     expect(code, stderr).toBe(4);
     expect(stderr).toContain('carillon login');
   });
@@ -328,7 +373,7 @@ describe('how it answers', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void server.close());
     const { port } = server.address() as AddressInfo;
-    const { code, stderr } = await run(['jobs', 'list', '--url', `https://127.0.0.1:${port}`]);
+    const { code, stderr } = await processes.run(['jobs', 'list', '--url', `https://127.0.0.1:${port}`]);
     expect(code).toBe(5);
     expect(stderr).toMatch(/certificate is not from an authority.*\n.*NODE_EXTRA_CA_CERTS/);
   });
@@ -343,7 +388,8 @@ describe('how it answers', () => {
   test('times are those of the machine, or UTC when asked for', async () => {
     const id = await createJob('timed', '--http', alive, '--at', '2030-07-01T12:00:00Z');
     const env = { TZ: 'America/New_York' };
-    expect(await ok(['jobs', 'show', id], { env })).toContain('2030-07-01 08:00:00');
+    expect(await ok(['jobs', 'show', id], { env })).toContain('2030-07-01 08:00:00-04:00');
+    expect(await ok(['jobs', 'list', '--text', 'timed'], { env })).toContain('2030-07-01 08:00:00-04:00');
     expect(await ok(['jobs', 'show', id, '--utc'], { env })).toContain('2030-07-01 12:00:00Z');
   });
 

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { commandsIn } from './commands-in.ts';
 import { type OneServer, startOneServer } from './one-server.ts';
 
-/** Each command is a process that starts. */
+/** Some of them wait for runs. */
 const MANY_COMMANDS = { timeout: 600_000 };
 
 let one: OneServer;

@@ -11,7 +11,7 @@ import { type OneServer, startOneServer } from './one-server.ts';
 import { launchCarillon } from './run-carillon.ts';
 
 const SOON = { withinMs: 60_000 };
-/** Each command is a process that starts. */
+/** Some of them wait for runs. */
 const MANY_COMMANDS = { timeout: 600_000 };
 const NOBODY = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f';
 

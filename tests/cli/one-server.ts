@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { copyPreparedDatabase } from '../support/prepared-database.ts';
 import { fixedPort } from '../support/processes.ts';
 import { launchServer, type ServerProcess } from '../support/start-server-process.ts';
 
@@ -14,7 +15,10 @@ export interface OneServer {
 
 export async function startOneServer(): Promise<OneServer> {
   const folder = await mkdtemp(join(tmpdir(), 'carillon-cli-test-'));
-  const server = launchServer({ name: '.carillon', folder, port: await fixedPort() });
+  await copyPreparedDatabase(join(folder, '.carillon', 'postgres'));
+  // The copied files come from another folder.
+  const flags = ['--trust-folder'];
+  const server = launchServer({ name: '.carillon', folder, port: await fixedPort(), flags });
   await server.ready();
   return {
     server,

@@ -213,6 +213,13 @@ describe('people', () => {
     ]);
     expect(listed).toMatchObject([{ user_name: 'gina', user_agent: 'a browser' }]);
     expect(await ok(['sessions', 'list', '--all'])).toMatch(/gina.*a browser/);
+    const opened = await fetch(`${one.server.address}/api/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'user-agent': 'a browser of nobody' },
+      body: JSON.stringify({ key: await one.server.adminKey() }),
+    });
+    expect(opened.status).toBe(201);
+    expect(await ok(['sessions', 'list', '--all'])).toMatch(/admin key .*a browser of nobody/);
     await ok(['sessions', 'end', listed[0]!.session_id, '--yes']);
     const after = await fetch(`${one.server.address}/api/session`, { headers: { cookie } });
     expect(after.status).toBe(401);

@@ -7,7 +7,7 @@ import { commandsIn } from './commands-in.ts';
 import { type OneServer, startOneServer } from './one-server.ts';
 
 const SOON = { withinMs: 60_000 };
-/** Each command is a process that starts. */
+/** Some of them wait for runs. */
 const MANY_COMMANDS = { timeout: 300_000 };
 
 /** Goes on until it is told to stop. */

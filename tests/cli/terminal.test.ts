@@ -233,6 +233,7 @@ describe.skipIf(isLeftOut)(name, () => {
       columns: COLUMNS,
     });
     expect(linesOf(written).join('\n')).toMatch(/scheduled +2100-03-01 12:00 +on 2100-03-01$/m);
+    expect(linesOf(written).join('\n')).toMatch(/^Times are in \S+\.$/m);
   });
 
   test('in 80 columns jobs are shown by the beginning of their id, with their last run', async () => {

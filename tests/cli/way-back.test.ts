@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { commandsIn } from './commands-in.ts';
 import { type OneServer, startOneServer } from './one-server.ts';
 
-/** Each command is a process that starts. */
+/** Some of them wait for runs. */
 const MANY_COMMANDS = { timeout: 600_000 };
 const SOON = { withinMs: 60_000 };
 const PASSWORD = 'correct horse battery staple';

@@ -40,6 +40,8 @@ export interface CommandSpec extends CommandText {
   readonly troubleExit?: number;
   /** Everything after the name goes to the command unparsed, --help included. */
   readonly passThrough?: boolean;
+  /** --url may be given several times. */
+  readonly takesServers?: boolean;
   /** The noun alone means this verb. */
   readonly isDefault?: boolean;
   /** Returns the exit code when it is another than 0. */
@@ -53,6 +55,7 @@ export function command<F extends Flags = Record<never, never>>(
   spec: CommandText & {
     readonly options?: F;
     readonly troubleExit?: number;
+    readonly takesServers?: boolean;
     readonly run: (call: Call<Values<F>>) => Promise<number | undefined> | Promise<void>;
   },
 ): CommandSpec {

@@ -121,6 +121,7 @@ export const FIXES: Readonly<Record<string, string>> = {
   rate_limited: 'Wait a moment and try again.',
   job_not_found: '`carillon jobs list` shows the jobs you may see.',
   fire_not_found: 'Name one of the next fires with --at, or leave --at out for the next one.',
+  version_not_recorded: '`carillon jobs versions <job>` lists those that are.',
   fire_passed: 'Choose a fire that is not due yet. `carillon runs cancel` stops what has started.',
   run_not_found: '`carillon runs list <job>` shows the runs of a job.',
   checkpoint_not_found: '`carillon runs show` says whether a run has one.',

@@ -320,7 +320,7 @@ export const RUN_REQUEST = {
 };
 
 export const GLOBAL_FLAGS = {
-  url: text('--url <address>', 'Server to talk to (or CARILLON_URL)'),
+  urls: texts('--url <address>', 'Server to talk to (or CARILLON_URL)'),
   key: text('--key <key>', 'Key to use (or CARILLON_KEY, which keeps it out of the process list)'),
   context: text('--context <name>', 'Context to use: a server by its name (or CARILLON_CONTEXT)'),
   data: text('--data <folder>', 'Data folder of a local server to talk to (or CARILLON_DATA)'),
@@ -329,4 +329,21 @@ export const GLOBAL_FLAGS = {
   json: toggle('--json', 'The same as -o json: for programs; one object a line where results go on'),
   utc: toggle('--utc', 'Times in UTC instead of the time zone of this machine'),
 };
-export type GlobalOptions = Values<typeof GLOBAL_FLAGS>;
+export interface GlobalOptions extends Values<typeof GLOBAL_FLAGS> {
+  /** Of `urls` the first: the only one, but for commands that take several. */
+  readonly url?: string;
+}
+
+/** A command that would use one of several addresses refuses them: which one would be a guess. */
+export function withOneServer(
+  given: Values<typeof GLOBAL_FLAGS>,
+  { takesServers = false }: { takesServers?: boolean },
+): GlobalOptions {
+  const [url, ...more] = given.urls ?? [];
+  if (more.length > 0 && !takesServers)
+    throw new UsageError(
+      '--url is given more than once, and this command talks to one server.',
+      'Give one; `carillon worker` alone takes several.',
+    );
+  return { ...given, ...(url !== undefined && { url }) };
+}

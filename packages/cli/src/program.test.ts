@@ -1,8 +1,12 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { CATALOGUE } from '@carillon/domain';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../server/src/config/load-config.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { allCommands, NOUNS } from './commands/all-commands.ts';
+import { writeLogin } from './connection.ts';
 import { FIXES } from './explain-error.ts';
 import { buildProgram, helpWords, namedBy, ofHandler, runCli, VERSION } from './program.ts';
 
@@ -50,7 +54,7 @@ test('options of every command may stand before and after its words', async () =
   expect((await parse('carillon --json jobs list')).options).toMatchObject({ json: true });
   expect((await parse('carillon jobs list --json --url http://x')).options).toMatchObject({
     json: true,
-    url: 'http://x',
+    url: ['http://x'],
   });
 });
 
@@ -93,6 +97,39 @@ test.each([
   expect(await runCli(line.split(' '), world)).toBe(2);
   expect(said.join('')).toContain('put it in quotes');
   expect(said.join('')).toContain(fix);
+});
+
+const HERE = 'http://127.0.0.1:1';
+
+test.each([
+  [`jobs list --url ${HERE} --url http://127.0.0.1:2`, {}, '--url is given more than once'],
+  [`--url ${HERE} jobs list --url http://127.0.0.1:2`, {}, '--url is given more than once'],
+  [`jobs list --url ${HERE},http://127.0.0.1:2`, {}, 'is not an address of a server'],
+  [`worker --handlers http --url ${HERE} --url two`, {}, '"two" is not an address of a server'],
+  [`worker --handlers http --url ${HERE},two`, {}, '"two" is not an address of a server'],
+  [`worker --handlers http --url ${HERE},`, {}, '"" is not an address of a server'],
+  ['worker --handlers http', { CARILLON_URL: `${HERE},ftp://two` }, '"ftp://two" is not an address'],
+])('%s with %j is refused in words', async (line, env, words) => {
+  const said: string[] = [];
+  const stream = { write: (text: string) => said.push(text) > 0 } as unknown as NodeJS.WriteStream;
+  const world = { cwd: '/', stdin: {} as NodeJS.ReadStream, stdout: stream, stderr: stream };
+  const keyed = { ...env, CARILLON_KEY: 'ck_x', XDG_CONFIG_HOME: '/nonexistent' };
+  expect(await runCli(line.split(' '), { ...world, env: keyed })).toBe(2);
+  expect(said.join('')).toContain(words);
+  expect(said.join('')).not.toMatch(/TypeError|^\s+at /m);
+});
+
+test('the key of a context is not sent to the other servers of a worker', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'carillon-cli-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const env = { XDG_CONFIG_HOME: folder };
+  await writeLogin(env, { url: HERE, key: 'ck_found' });
+  const said: string[] = [];
+  const stream = { write: (text: string) => said.push(text) > 0 } as unknown as NodeJS.WriteStream;
+  const world = { env, cwd: '/', stdin: {} as NodeJS.ReadStream, stdout: stream, stderr: stream };
+  const line = ['worker', '--handlers', 'http', '--url', HERE, '--url', 'http://127.0.0.1:2'];
+  expect(await runCli(line, world)).toBe(2);
+  expect(said.join('')).toContain('needs a key that is given');
 });
 
 test.each(['secrets set tok --value x', 'secrets set tok x'])(

@@ -5,7 +5,15 @@ import { type ArgumentSpec, type CommandSpec, descriptionOf } from './command.ts
 import { allCommands, NOUNS } from './commands/all-commands.ts';
 import { EXIT, EXIT_MEANINGS, Interrupted } from './errors.ts';
 import { type Explained, explainError, withServer } from './explain-error.ts';
-import { type Flag, type Flags, GLOBAL_FLAGS, type GlobalOptions, readFlags, spelled } from './flags.ts';
+import {
+  type Flag,
+  type Flags,
+  GLOBAL_FLAGS,
+  type GlobalOptions,
+  readFlags,
+  spelled,
+  withOneServer,
+} from './flags.ts';
 import { Output } from './output/output.ts';
 import { resolveCall } from './resolve.ts';
 
@@ -29,7 +37,7 @@ export async function runCli(given: readonly string[], world: World): Promise<nu
     new Output({ ...world, format: json ? 'json' : output, utc });
   const run = async (spec: CommandSpec, { args, options }: Parsed) => {
     ({ options: flags = {}, troubleExit } = spec);
-    const globals = await readFlags(GLOBAL_FLAGS, options, world);
+    const globals = withOneServer(await readFlags(GLOBAL_FLAGS, options, world), spec);
     const env =
       globals.context === undefined ? world.env : { ...world.env, CARILLON_CONTEXT: globals.context };
     cli = new Cli({ out: outputOf(globals), world: { ...world, env }, globals });

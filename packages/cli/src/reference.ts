@@ -111,6 +111,9 @@ least important columns are left out, then long texts are cut, ids never; those 
 an error is one line \`{"error": {"code", "message", "fix", …}}\` there. On a terminal, work that takes long draws a bar there, and
 waiting says for how long.
 
+**Times** are those of this machine, with their offset from UTC (\`2030-07-01 08:00:00-04:00\`), or with \`--utc\` those of UTC (\`2030-07-01 12:00:00Z\`). A table that is
+fitted to a terminal has no offsets and says its time zone below, on the standard error.
+
 **What cannot be undone is asked first**: \`--yes\` answers, and without a terminal it is needed (exit code 2). Declining changes nothing.
 
 **Values** of the API are written as the API does, in lower case with underscores; hyphens in their place are understood.

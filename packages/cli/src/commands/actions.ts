@@ -14,21 +14,24 @@ import { countOf } from '../output/text.ts';
 /** Entries of one request; a longer list is read page by page. */
 export const PAGE_MAX = 1_000;
 
+/** One more than is shown: a list without pages tells by it that there are more. */
 export function pageSize(limit: number): number {
-  return limit === 0 ? PAGE_MAX : Math.min(limit, PAGE_MAX);
+  return limit === 0 ? PAGE_MAX : Math.min(limit + 1, PAGE_MAX);
 }
 
 /** Reads as many entries as are shown (0: all), and says so when there are more. */
 export async function readLimited<T>(list: List<T>, limit: number, out: Output): Promise<T[]> {
-  if (limit === 0) return list.toArray();
   const found: T[] = [];
-  for await (const { items, hasMore } of list.pages()) {
+  for await (const { items, hasMore, cursor } of list.pages()) {
     found.push(...items);
-    if (found.length < limit) continue;
+    const isInOnePiece = cursor === undefined && found.length === items.length;
+    if (isInOnePiece && items.length === PAGE_MAX && (limit === 0 || limit >= PAGE_MAX))
+      out.note(`There may be more: the server lists at most ${PAGE_MAX} of these at once.`);
+    if (limit === 0 || found.length < limit) continue;
     if (found.length > limit || hasMore) out.note(`There are more: -n ${limit * 2}, or -n 0 for all.`);
     break;
   }
-  return found.slice(0, limit);
+  return limit === 0 ? found : found.slice(0, limit);
 }
 
 export interface ListSpec<F extends Flags, T> extends CommandText {

@@ -1,11 +1,13 @@
 /** `events`: what happens, as it happens. `audit`: who changed what. */
-import type { CarillonEvent, EventFilter } from '@carillon/client';
+import type { AuditEntry, CarillonEvent, EventFilter } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { command } from '../command.ts';
 import { EXIT, UsageError } from '../errors.ts';
 import { IN_NAMESPACE, LIMIT, pastInstant, text, texts, toggle } from '../flags.ts';
-import { cut } from '../output/table.ts';
+import type { Output } from '../output/output.ts';
+import { type Column, cut } from '../output/table.ts';
 import { plainText } from '../output/text.ts';
+import { shortIds } from '../resolve.ts';
 import { listCommand, pageSize, readLimited } from './actions.ts';
 
 const TYPE_PREFIX = 'io.carillon.';
@@ -93,6 +95,34 @@ function paintType(type: string, { paint }: Cli['out']): string {
   return /cancelled|paused|retrying|skipped/.test(type) ? paint.yellow(type) : type;
 }
 
+/** A key of nobody may be called like a person; the admin key says what it is. */
+function whoOf({ kind, id, name }: AuditEntry['actor']): string {
+  return kind === 'key' && id !== 'admin' ? `key ${name}` : name;
+}
+
+/** Narrow terminals leave out first where it came from, and what it was done with before what it was done to. */
+export function auditColumns(out: Pick<Output, 'briefTime' | 'width'>): readonly Column<AuditEntry>[] {
+  return [
+    { header: 'WHEN', value: (entry) => out.briefTime(entry.at), fixed: true, rank: 1 },
+    { header: 'WHO', value: ({ actor }) => whoOf(actor), rank: 3 },
+    { header: 'WITH', value: (entry) => entry.actor.via?.name ?? entry.actor.via?.kind, rank: 6 },
+    { header: 'WHAT', value: (entry) => entry.action, rank: 2 },
+    { header: 'ON', value: (entry) => onWhat(entry, out), rank: 4, usefulWidth: 16 },
+    { header: 'NAMESPACE', value: (entry) => entry.namespace, rank: 5 },
+    { header: 'FROM', value: (entry) => entry.address, rank: 7 },
+  ];
+}
+
+/** By its name, if it is there or the entry tells it; else by its id, on a terminal by the beginning of it. */
+function onWhat({ subject, before, after }: AuditEntry, { width }: Pick<Output, 'width'>): string {
+  const told = [after, before].map((fields) => (fields as { readonly name?: unknown } | null)?.name);
+  return subject.name ?? told.find((name) => typeof name === 'string') ?? idOn(subject.id, width);
+}
+
+function idOn(id: string, width: number | undefined): string {
+  return width === undefined ? id : shortIds([id])(id);
+}
+
 export const audit = listCommand('audit', 'Show who changed what, latest first', {
   options: {
     actor: text('--actor <who>', 'Done by this user, or with this key or session: name or id'),
@@ -108,15 +138,7 @@ export const audit = listCommand('audit', 'Show who changed what, latest first',
     'carillon audit --subject nightly',
   ],
   read: (client, { subject, ...query }) => client.audit.list({ ...query, subject_id: subject }),
-  columns: (out) => [
-    { header: 'WHEN', value: (entry) => out.briefTime(entry.at), fixed: true },
-    { header: 'WHO', value: (entry) => entry.actor.name },
-    { header: 'WITH', value: (entry) => entry.actor.via?.name ?? entry.actor.via?.kind },
-    { header: 'WHAT', value: (entry) => entry.action },
-    { header: 'ON', value: (entry) => entry.subject.id, fixed: true },
-    { header: 'NAMESPACE', value: (entry) => entry.namespace },
-    { header: 'FROM', value: (entry) => entry.address },
-  ],
+  columns: auditColumns,
   empty: 'Nothing was changed yet.',
   noMatch: 'No changes match.',
 });

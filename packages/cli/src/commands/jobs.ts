@@ -4,11 +4,8 @@ import {
   type BulkRequest,
   type Carillon,
   CarillonError,
-  type Job,
   type JobChanged,
-  type JobStatusReport,
   type ListedJob,
-  type Run,
 } from '@carillon/client';
 import { type CommandSpec, command } from '../command.ts';
 import { EXIT, UsageError } from '../errors.ts';
@@ -26,15 +23,17 @@ import {
   words,
   YES,
 } from '../flags.ts';
-import type { Fact, Output } from '../output/output.ts';
+import type { Output } from '../output/output.ts';
 import { countOf } from '../output/text.ts';
 import { shortIds } from '../resolve.ts';
 import { changeMatching, eachIdCommand, listCommand, pageSize } from './actions.ts';
 import { createJob, updateJob } from './define-job.ts';
 import { PART_MAX } from './dlq.ts';
+import { jobFacts, ownerName, scheduleText, statusWord } from './job-facts.ts';
 import { asksForLines, LOG_FLAGS, showRunLog } from './run-logs.ts';
 import { skipCommands } from './skip-fire.ts';
-import { outcomeText, showStarted, watchJob } from './watch.ts';
+import { versionCommands } from './versions.ts';
+import { showStarted, watchJob } from './watch.ts';
 import { showWhy } from './why.ts';
 
 const JOB = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f';
@@ -85,6 +84,7 @@ export const jobCommands: readonly CommandSpec[] = [
       { header: 'SCHEDULE', value: (job) => scheduleText(job, (iso) => out.dayOrTime(iso)), rank: 5 },
       { header: 'HANDLER', value: (job) => job.handler, rank: 7 },
       { header: 'NAMESPACE', value: (job) => job.namespace, rank: 8 },
+      { header: 'OWNER', value: ownerName, rank: 9 },
     ],
     empty: 'No jobs.',
     noMatch: 'No jobs match.',
@@ -125,6 +125,7 @@ export const jobCommands: readonly CommandSpec[] = [
     actOnMany: (client, ids) => changeMany(client, { action: 'resume', ids, outcome: 'resumed' }),
     sentence: (id, { changed }) => (changed ? `Resumed ${id}` : `${id} was not paused`),
   }),
+  ...versionCommands,
   ...skipCommands,
   eachIdCommand('jobs cancel', 'Cancel jobs for good', {
     details: 'Runs that have started are asked to stop. The job stays readable.',
@@ -293,105 +294,8 @@ function idColumn(out: Output, jobs: readonly ListedJob[]): (job: ListedJob) => 
   return ({ job_id: id }) => short(id);
 }
 
-/** The words of the API in small letters, here and everywhere else. */
-function statusWord({ status }: Pick<Job, 'status'>): string {
-  return status.toLowerCase();
-}
-
 /** The status of the latest attempt and when it ended, or began. */
 function lastRunWord({ last_run: run }: ListedJob, out: Output): string {
   if (!run) return '';
   return `${run.status} ${out.briefTime(run.ended_at ?? run.started_at ?? run.created_at)}`;
-}
-
-/** `onceText`: the instant of a job that runs once, in words. */
-function scheduleText(job: ListedJob, onceText: (iso: string) => string): string {
-  const zone = job.time_zone === null || job.time_zone === 'UTC' ? '' : ` ${job.time_zone}`;
-  if (job.cron_expression !== null) return `${job.cron_expression}${zone}`;
-  if (job.interval !== null) return `every ${job.interval}`;
-  if (job.schedule_type !== 'FUTURE') return 'once, now';
-  return job.schedule_time === null ? 'once, later' : onceText(job.schedule_time);
-}
-
-function jobFacts(job: Job, { latest_run: run }: JobStatusReport, out: Output): Fact[] {
-  return [
-    ['id', job.job_id],
-    ['name', job.name],
-    ['status', statusWord(job)],
-    ['schedule', scheduleText(job, (iso) => `once, at ${out.time(iso)}`)],
-    ['next run', out.time(job.next_run_at)],
-    ['skipped fires', job.skipped_fires.map(({ at, by }) => `${out.time(at)} by ${by}`).join('\n')],
-    ['last run', run && lastRunText(run, out)],
-    ['last run id', run?.run_id],
-    ['waiting runs', job.waiting_runs ? String(job.waiting_runs) : undefined],
-    ['waits because', job.waiting_reason],
-    ['handler', job.handler],
-    ...payloadFacts(job),
-    ['priority', job.priority],
-    ['retries', `${job.max_retries} (${job.retry.strategy})`],
-    ['timeout', job.timeout_seconds === null ? undefined : `${job.timeout_seconds} s`],
-    ['concurrency', `${job.max_concurrency}, then ${job.overlap}`],
-    ['namespace', job.namespace],
-    ['user', job.user_id],
-    [
-      'labels',
-      Object.entries(job.labels)
-        .map(([name, value]) => `${name}=${value}`)
-        .join(' '),
-    ],
-    ['version', String(job.version)],
-    ['created', out.time(job.created_at)],
-    ['updated', out.time(job.updated_at)],
-    ...otherFacts(job),
-  ];
-}
-
-/** The source of a script as it was written: as a JSON string it would be one long line. */
-function payloadFacts({ handler, payload }: Job): Fact[] {
-  const { script, ...others } = payload ?? {};
-  if (handler !== 'script' || typeof script !== 'string')
-    return [['payload', JSON.stringify(payload, null, 2)]];
-  const isAll = Object.keys(others).length === 0;
-  return [
-    ['payload', isAll ? undefined : JSON.stringify(others, null, 2)],
-    ['script', script.trimEnd()],
-  ];
-}
-
-const SHOWN_ABOVE = new Set([
-  ...[
-    'job_id',
-    'name',
-    'status',
-    'namespace',
-    'user_id',
-    'handler',
-    'priority',
-    'max_retries',
-    'max_concurrency',
-  ],
-  ...[
-    'schedule_type',
-    'schedule_time',
-    'cron_expression',
-    'interval',
-    'frequency',
-    'time_zone',
-    'next_run_at',
-    'next_run_time',
-  ],
-  ...['overlap', 'timeout_seconds', 'version', 'created_at', 'updated_at', 'waiting_runs', 'waiting_reason'],
-]);
-
-/** Fields that are set and have no words of their own above. */
-function otherFacts(job: Job): Fact[] {
-  return Object.entries(job)
-    .filter(([name, value]) => !SHOWN_ABOVE.has(name) && value && typeof value !== 'object')
-    .map(([name, value]) => [name.replaceAll('_', ' '), String(value)]);
-}
-
-function lastRunText(run: Run, out: Output): string {
-  const words = [run.status, out.time(run.ended_at ?? run.started_at)].filter(Boolean).join(' ');
-  const why = outcomeText({ ...run, reason: null });
-  return why === '' ? words : `${words}: ${why}`;
 }

@@ -1,7 +1,7 @@
 /** `runs`: what ran, its log, and stopping or repeating it. */
 import type { Carillon, Job, ListedRun, Run, RunWithAttempts, ShortRun, Worker } from '@carillon/client';
 import { type CommandSpec, command } from '../command.ts';
-import { EXIT } from '../errors.ts';
+import { EXIT, UsageError } from '../errors.ts';
 import {
   IN_NAMESPACE,
   LIMIT,
@@ -33,6 +33,7 @@ export const runCommands: readonly CommandSpec[] = [
       'Of all jobs, or of one; each run once, by its last attempt. What waits is listed of one job, or with --status queued.',
     arguments: [{ name: '[job]', description: 'Key, name or id of the job [all jobs]', names: 'job' }],
     options: {
+      job_id: text('--job <job>', 'The same as [job]'),
       status: texts(
         '--status <status>',
         'claimed, running, cancelling, success, failed, timed_out, returned, lost, cancelled, skipped or queued; several with commas. What failed: failed,timed_out',
@@ -54,9 +55,12 @@ export const runCommands: readonly CommandSpec[] = [
     examples: [
       'carillon runs list --status failed,timed_out --since 1h',
       'carillon runs list 01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f',
+      'carillon runs list --job nightly --since 1d',
       'carillon runs list --worker 5b1f6d3c-9a53-4c0e-8a3f-0c1d2e3f4a5b --status running',
     ],
-    async run({ args: [job], options: { limit, each, ...filter }, cli }) {
+    async run({ args: [named], options: { limit, each, job_id: job = named, ...filter }, cli }) {
+      if (named !== undefined && job !== named)
+        throw new UsageError('Two jobs are named: one by --job, one without.', 'Name one of them.');
       const client = await cli.client();
       const list = client.runs.list({
         ...{ ...filter, job_id: job, limit: pageSize(limit) },

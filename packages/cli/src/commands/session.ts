@@ -1,6 +1,6 @@
 /** Signing in and out, and one's own password. */
 import { hostname } from 'node:os';
-import { CarillonError, type Grant, type Role, type User } from '@carillon/client';
+import { CarillonError, type Grant, type Role, type User, type UserSession } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { type CommandSpec, command } from '../command.ts';
 import { loginFile, readLogin, removeLogin, type StoredLogin, writeLogin } from '../connection.ts';
@@ -221,7 +221,7 @@ const list = listCommand('sessions list', 'List who is signed in', {
     }),
   columns: (out) => [
     { header: 'ID', value: (session) => session.session_id, fixed: true },
-    { header: 'USER', value: (session) => session.user_name },
+    { header: 'USER', value: sessionOwner },
     { header: 'SINCE', value: (session) => out.shortTime(session.created_at) },
     { header: 'LAST SEEN', value: (session) => out.shortTime(session.last_seen_at) },
     { header: 'FROM', value: (session) => session.address },
@@ -238,5 +238,10 @@ const end = eachIdCommand('sessions end', 'End sessions', {
   act: async (client, id) => (await client.sessions.end(id)) ?? { session_id: id, status: 'ended' },
   sentence: (id) => `Ended ${id}`,
 });
+
+/** One of nobody is named after what opened it. */
+function sessionOwner({ user_name: name, method }: UserSession): string {
+  return name ?? (method === 'ticket' ? 'admin key (link)' : 'admin key');
+}
 
 export const sessionCommands: readonly CommandSpec[] = [login, logout, whoami, password, list, end];

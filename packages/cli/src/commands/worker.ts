@@ -12,7 +12,7 @@ type WorkerLibrary = typeof import('@carillon/worker');
 type WorkerLog = NonNullable<Parameters<WorkerLibrary['createWorker']>[0]['log']>;
 
 interface Connection {
-  readonly url: string;
+  readonly servers: readonly string[];
   readonly keyFile: string | undefined;
   readonly log: WorkerLog;
   /** What to do whenever a server is connected. */
@@ -23,15 +23,16 @@ type MakeHandler = (library: WorkerLibrary, at: Connection) => UnnamedPlugin | P
 
 const BUILT_IN: Readonly<Record<string, MakeHandler>> = { http: httpHandler, script: scriptHandler };
 
-/** As on a server, no job may call the server itself. */
+/** As on a server, no job may call a server that this worker may be connected to. */
 async function httpHandler(
   { httpPlugin, gatewayEndpoints, HTTP_DEFAULTS }: WorkerLibrary,
-  { url, connected }: Connection,
+  { servers, connected }: Connection,
 ): Promise<UnnamedPlugin> {
-  let own = await gatewayEndpoints(url);
-  // Its name may lead elsewhere by now.
+  const find = async () => (await Promise.all(servers.map((server) => gatewayEndpoints(server)))).flat();
+  let own = await find();
+  // Their names may lead elsewhere by now.
   connected(async () => {
-    own = await gatewayEndpoints(url);
+    own = await find();
   });
   return httpPlugin({ ...HTTP_DEFAULTS, own: () => own });
 }
@@ -71,6 +72,27 @@ function logTo({ out }: Cli) {
   return { words: { log, onConnected }, connected: (act: () => unknown) => void acts.push(act) };
 }
 
+/** What is given by --url or CARILLON_URL may name several, with commas. A key that was found is sent nowhere but where it was found. */
+async function serversOf(cli: Cli): Promise<{ servers: readonly string[]; key: string }> {
+  const { url, key } = await cli.connection();
+  const servers = (cli.globals.urls ?? [url]).flatMap((given) => given.split(',')).map((one) => one.trim());
+  const wrong = servers.find((server) => !/^https?:$/.test(URL.parse(server)?.protocol ?? ''));
+  if (wrong !== undefined)
+    throw new UsageError(
+      `"${wrong}" is not an address of a server.`,
+      'Such as https://carillon.example.org or http://10.0.0.5:7420; several with commas, or by more than one --url.',
+    );
+  const isGiven = cli.globals.key !== undefined || Boolean(cli.world.env.CARILLON_KEY);
+  if (key === undefined || (servers.length > 1 && !isGiven))
+    throw new UsageError(
+      key === undefined
+        ? 'A worker needs a key.'
+        : 'A worker of several servers needs a key that is given for them.',
+      'Make one: carillon keys create NAME --worker --handlers http; and give it by CARILLON_KEY or --key.',
+    );
+  return { servers: [...new Set(servers)], key };
+}
+
 interface TlsFlags {
   readonly tlsCa?: string;
   readonly tlsCert?: string;
@@ -88,7 +110,9 @@ function tlsFiles({ tlsCa, tlsCert, tlsKey }: TlsFlags, { env }: Cli['world']) {
 export const worker = command('worker', 'Run jobs on this machine for a server elsewhere', {
   details:
     `Offers the built-in handlers that are named: ${Object.keys(BUILT_IN).join(', ')}. It takes a worker key (carillon keys create ` +
-    'NAME --worker). SIGTERM and Ctrl-C drain it: it takes nothing more, ends what it runs, and gives back what takes too long.',
+    'NAME --worker). It has one server at a time; with several --url, or addresses with commas in CARILLON_URL, it goes to the next ' +
+    'one when its own is gone. SIGTERM and Ctrl-C drain it: it takes nothing more, ends what it runs, and gives back what takes too long.',
+  takesServers: true,
   options: {
     handlers: names('--handlers <names>', 'What it offers, with commas'),
     slots: withDefault(count('--slots <count>', 'Runs at the same time'), '8'),
@@ -107,6 +131,7 @@ export const worker = command('worker', 'Run jobs on this machine for a server e
   },
   examples: [
     'carillon worker --url https://carillon.example.org --handlers http,script',
+    'carillon worker --url https://10.0.0.5:7420 --url https://10.0.0.6:7420 --handlers http',
     'carillon worker --url https://10.0.0.5:7420 --handlers http --tls-ca ca.pem --tls-cert worker.pem --tls-key worker-key.pem',
     'carillon worker --handlers http --slots 16 --label zone=eu-1 --label disk=ssd',
   ],
@@ -120,12 +145,7 @@ export const worker = command('worker', 'Run jobs on this machine for a server e
         `Built in: ${known}. Handlers of your own are offered by a program with @carillon/worker.`,
       );
     if (slots < 1) throw new UsageError('--slots must be 1 or more.');
-    const { url, key } = await cli.connection();
-    if (key === undefined)
-      throw new UsageError(
-        'A worker needs a key.',
-        'Make one: carillon keys create NAME --worker --handlers http',
-      );
+    const { servers, key } = await serversOf(cli);
     // Loaded here: other commands do not need it.
     const library = await import('@carillon/worker');
     const tls = tlsFiles(files, cli.world);
@@ -133,16 +153,18 @@ export const worker = command('worker', 'Run jobs on this machine for a server e
     const running = library.createWorker({
       ...words,
       endWhenKeyRefused: true,
-      ...{ servers: [url], key, slots, labels: given ?? {}, drainSeconds: drain },
+      ...{ servers, key, slots, labels: given ?? {}, drainSeconds: drain },
       ...(name !== undefined && { name }),
       tls,
     });
     for (const handler of new Set(handlers))
       running.handle(
         handler,
-        await BUILT_IN[handler]!(library, { url, connected, keyFile: tls.keyFile, log: words.log }),
+        await BUILT_IN[handler]!(library, { servers, connected, keyFile: tls.keyFile, log: words.log }),
       );
-    cli.out.note(`Offers ${handlers.join(', ')} with ${slots} slots to ${url}; Ctrl-C drains it.`);
+    cli.out.note(
+      `Offers ${handlers.join(', ')} with ${slots} slots to ${servers.join(', ')}; Ctrl-C drains it.`,
+    );
     await running.run().catch((error: unknown) => {
       throw new CommandFailure(`The worker ended: ${(error as Error).message}`, undefined, { cause: error });
     });

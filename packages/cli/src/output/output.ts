@@ -29,6 +29,8 @@ export class Output {
   readonly json: boolean;
   readonly paint: Paint;
   readonly #options: OutputOptions;
+  /** The one that is being made. */
+  #table: { readonly isNarrow: boolean; hasTimes: boolean } | undefined;
 
   constructor(options: OutputOptions) {
     this.#options = options;
@@ -44,7 +46,18 @@ export class Output {
   ): void {
     if (this.json) this.#printData(json);
     else if (items.length === 0) this.note(empty);
-    else this.#print(renderTable(columns, items, { width: this.width, paintHeader: this.paint.dim }));
+    else this.#printTable(columns, items);
+  }
+
+  /** On a terminal columns are short of room: there its times have no offset, and the zone is said once. */
+  #printTable<T>(columns: readonly Column<T>[], items: readonly T[]): void {
+    const { width } = this;
+    this.#table = { isNarrow: width !== undefined && !this.#options.utc, hasTimes: false };
+    const text = renderTable(columns, items, { width, paintHeader: this.paint.dim });
+    const { isNarrow, hasTimes } = this.#table;
+    this.#table = undefined;
+    this.#print(text);
+    if (isNarrow && hasTimes) this.note(`Times are in ${Intl.DateTimeFormat().resolvedOptions().timeZone}.`);
   }
 
   /** One thing: its facts below each other, or one JSON object. */
@@ -99,7 +112,10 @@ export class Output {
   }
 
   time(iso: string | null | undefined): string {
-    return showInstant(iso, { utc: this.#options.utc });
+    const text = showInstant(iso, this.#options);
+    if (!this.#table?.isNarrow) return text;
+    this.#table.hasTimes ||= text !== '';
+    return text.replace(OFFSET, '');
   }
 
   /** To the second, for tables. */
@@ -107,11 +123,12 @@ export class Output {
     return this.time(iso).replace(/\.\d{3}/, '');
   }
 
-  /** For streams: on a terminal, where a person reads it at once, an instant of today has no date. */
+  /** For streams: on a terminal, where a person reads it at once, an instant of today has no date and no offset. */
   moment(iso: string | null | undefined): string {
     const text = this.time(iso);
-    const today = this.time(new Date().toISOString()).slice(0, 10);
-    return this.#options.stdout.isTTY && text.startsWith(today) ? text.slice(11) : text;
+    const today = showInstant(new Date().toISOString(), this.#options).slice(0, 10);
+    if (!this.#options.stdout.isTTY || !text.startsWith(today)) return text;
+    return this.#options.utc ? text.slice(11) : text.slice(11).replace(OFFSET, '');
   }
 
   /** For tables with many columns: on a terminal the time for today, else to the minute. */
@@ -126,7 +143,7 @@ export class Output {
   dayOrTime(iso: string): string {
     const text = this.briefTime(iso);
     if (!this.#options.stdout.isTTY) return `at ${text}`;
-    return text.includes('-') ? `on ${text.slice(0, 10)}` : `at ${text.replace(SECONDS, '')}`;
+    return DAY.test(text) ? `on ${text.slice(0, 10)}` : `at ${text.replace(SECONDS, '')}`;
   }
 
   /** Of the terminal that results go to; undefined where they go elsewhere and nothing is cut. */
@@ -164,7 +181,9 @@ function isData(format: Format): boolean {
   return format === 'json' || format === 'yaml';
 }
 
-const SECONDS = /:\d\d(?=Z?$)/;
+const DAY = /^\d{4}-/;
+const OFFSET = /(?:Z|[+-]\d\d:\d\d)$/;
+const SECONDS = /(?<=\d\d:\d\d):\d\d(?=(?:Z|[+-]\d\d:\d\d)?$)/;
 
 const STATE_COLOURS: Readonly<Record<string, 'green' | 'red' | 'yellow' | 'cyan' | 'dim'>> = {
   success: 'green',

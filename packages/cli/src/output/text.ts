@@ -20,7 +20,7 @@ export function plainLines(text: string): string {
   return text.split('\n').map(plainText).join('\n');
 }
 
-/** By the clock of this machine, or in UTC. */
+/** By the clock of this machine, or in UTC; with how far that is from UTC. */
 export function showInstant(iso: string | null | undefined, { utc }: { utc: boolean }): string {
   if (!iso) return '';
   const at = new Date(iso);
@@ -29,7 +29,15 @@ export function showInstant(iso: string | null | undefined, { utc }: { utc: bool
   if (utc) return utcText;
   // Local times in Swedish are written as in ISO 8601; they have no fraction of a second.
   const [fraction = ''] = /\.\d+/.exec(utcText) ?? [];
-  return `${at.toLocaleString('sv')}${fraction}`;
+  return `${at.toLocaleString('sv')}${fraction}${offsetText(-at.getTimezoneOffset())}`;
+}
+
+/** Of that instant: it changes with daylight saving. */
+function offsetText(minutes: number): string {
+  if (minutes === 0) return 'Z';
+  const two = (count: number) => String(Math.floor(count)).padStart(2, '0');
+  const size = Math.abs(minutes);
+  return `${minutes < 0 ? '-' : '+'}${two(size / 60)}:${two(size % 60)}`;
 }
 
 /** 850 ms, 12.3 s, 4 min 5 s, 3 h 20 min. */
