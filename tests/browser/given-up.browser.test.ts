@@ -1,10 +1,8 @@
 /** From a failure to its cure: what was given up, redriven, run again or cancelled says so, and leads on. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { expectAccessibleInBothSchemes, expectFits, hasBrowser, type Page, PageStage } from './stage.ts';
-
-const WAIT = { withinMs: 60_000 };
-const SHOTS = process.env.CARILLON_SHOTS;
+import { failingJob, givenUp, openRuns, shoot, WAIT } from './failing-runs.ts';
+import { expectAccessibleInBothSchemes, expectFits, hasBrowser, type Page, type PageStage } from './stage.ts';
 
 describe.skipIf(!hasBrowser())('a run that was given up', () => {
   let stage: PageStage;
@@ -12,34 +10,15 @@ describe.skipIf(!hasBrowser())('a run that was given up', () => {
   let jobId: string;
   let runId: string;
   beforeAll(async () => {
-    stage = await PageStage.open({
-      handlers: {
-        ok: () => 'done',
-        fail: () => {
-          throw new Error('the tape is full');
-        },
-        hold: ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', resolve)),
-      },
-    });
-    page = await stage.signedIn('nina', [{ namespace: '*', role: 'admin' }], '/runs');
-    const job = await stage.admin.jobs.create({
-      ...{ name: 'tape', handler: 'fail', max_retries: 3, payload: { size: 1 } },
-      retry: { delay_seconds: 0.01, jitter: false },
-    });
+    ({ stage, page } = await openRuns());
+    const job = await failingJob(stage, 'tape', { payload: { size: 1 } });
     jobId = job.job_id;
-    const letter = await eventually(async () => {
-      const [found] = await stage.admin.deadLetters.list({ job_id: jobId }).toArray();
-      expect(found).toBeDefined();
-      return found!;
-    }, WAIT);
+    const letter = await givenUp(stage, jobId);
     runId = letter.run_id;
   });
   afterEach(() => stage.expectNothingWrong());
   afterAll(() => stage.close());
 
-  const shoot = async (name: string) => {
-    if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true });
-  };
   const region = (name: string) => page.getByRole('region', { name });
 
   test('is counted beside the way to the dead letters', async () => {
@@ -59,21 +38,21 @@ describe.skipIf(!hasBrowser())('a run that was given up', () => {
         .filter({ hasText: /carillon (runs|dlq|jobs)/ })
         .count(),
     ).toBe(0);
-    await shoot('job-given-up');
+    await shoot(page, 'job-given-up');
     await expectAccessibleInBothSchemes(page);
   });
 
   test('on its own page leads to its redrive; the new run and the old one know each other', async () => {
     await page.goto(`/runs/${runId}`);
     await region('Given up').getByText('Given up after 4 attempts').waitFor();
-    await shoot('run-given-up');
+    await shoot(page, 'run-given-up');
     await expectAccessibleInBothSchemes(page);
     await page.setViewportSize({ width: 360, height: 780 });
     await expectFits(page);
     await page.setViewportSize({ width: 1280, height: 800 });
     await region('Given up').getByRole('button', { name: 'Redrive' }).click();
     await page.getByText('Redriven by nina from run').waitFor();
-    await shoot('run-redriven-from');
+    await shoot(page, 'run-redriven-from');
     await page.getByRole('link', { name: runId }).click();
     await region('Given up')
       .getByText(/It was redriven as .* by nina/)
@@ -82,7 +61,7 @@ describe.skipIf(!hasBrowser())('a run that was given up', () => {
     await page.getByText('Run again by nina from run').waitFor();
     await page.getByRole('link', { name: runId }).click();
     await page.getByText(/^Run again as .* by nina/).waitFor();
-    await shoot('run-redriven-as');
+    await shoot(page, 'run-redriven-as');
   });
 
   test('shows the payload that it had, though the job was edited since', async () => {
@@ -91,7 +70,7 @@ describe.skipIf(!hasBrowser())('a run that was given up', () => {
     await page.getByText('The job was edited since').waitFor();
     await page.getByText('Payload of the job in version 1').waitFor();
     expect(await page.getByLabel('Payload', { exact: true }).last().textContent()).toContain('"size": 1');
-    await shoot('run-old-payload');
+    await shoot(page, 'run-old-payload');
   });
 
   test('a run that goes on says for how long, and a cancelled one who cancelled it', async () => {
@@ -107,7 +86,7 @@ describe.skipIf(!hasBrowser())('a run that was given up', () => {
     await page.getByRole('button', { name: 'Cancel the run' }).click();
     await region('Cancelled').getByText('Cancelled by nina, while it was running.').waitFor();
     expect(await page.getByText('Why it failed').count()).toBe(0);
-    await shoot('run-cancelled');
+    await shoot(page, 'run-cancelled');
   });
 
   test('what nobody can run is named by the overview, and waits for the real reason', async () => {
@@ -116,13 +95,13 @@ describe.skipIf(!hasBrowser())('a run that was given up', () => {
     await region('Runs that nobody can run').getByRole('link', { name: 'resise-image' }).waitFor();
     await page.getByText('oldest waiting').hover();
     await page.getByText('1 run could start and waits: no worker offers the handler resise-image').waitFor();
-    await shoot('overview-unoffered');
+    await shoot(page, 'overview-unoffered');
     await page.mouse.move(640, 700);
     await page.getByRole('tooltip').waitFor({ state: 'detached' });
     await expectAccessibleInBothSchemes(page);
     await region('Runs that nobody can run').getByRole('link', { name: 'resise-image' }).click();
     await page.getByRole('table', { name: 'Runs' }).getByText('nobody').first().click();
     await page.getByText('If its name is misspelled, edit the job.').first().waitFor();
-    await shoot('job-no-worker');
+    await shoot(page, 'job-no-worker');
   });
 });

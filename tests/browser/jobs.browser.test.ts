@@ -25,7 +25,8 @@ describe.skipIf(!hasBrowser())('jobs, on the page', () => {
       ...{ schedule_time: undefined, cron_expression: '0 9 * * 1-5', time_zone: 'Europe/Paris' },
       labels: { team: 'billing' },
     });
-    const page = await stage.signedIn('ada', ADMIN, '/jobs?text=onerror');
+    // With room for labels, which give way first.
+    const page = await stage.signedIn('ada', ADMIN, '/jobs?text=onerror', { width: 1440 });
     await page.getByRole('link', { name: '<img src=x onerror=alert(1)>' }).waitFor();
     await page.getByText('every weekday at 09:00 (Europe/Paris)').waitFor();
     await page.getByText('team:billing').waitFor();
@@ -33,6 +34,38 @@ describe.skipIf(!hasBrowser())('jobs, on the page', () => {
     await page.getByLabel('Part of the name').fill('nothing has this name');
     await page.getByText('No job matches').waitFor();
     await expectAccessible(page);
+  });
+
+  test('the words of a schedule with its zone are not cut beside everything else', async () => {
+    await make('with a zone', {
+      ...{ schedule_time: undefined, cron_expression: '0 9 * * 1-5', time_zone: 'Europe/Berlin' },
+    });
+    const page = await stage.signedIn('ada', ADMIN, '/jobs?text=with+a+zone');
+    await page.getByRole('columnheader', { name: 'Schedule', exact: true }).waitFor();
+    const cell = page.getByRole('cell', { name: 'every weekday at 09:00 (Europe/Berlin)' });
+    await cell.waitFor();
+    const cut = await cell.evaluate((element) => element.scrollWidth - element.clientWidth);
+    expect(cut).toBeLessThanOrEqual(0);
+  });
+
+  test('the form says whose a new job will be, and a missing value does not look typed in', async () => {
+    const page = await stage.signedIn('ada', ADMIN, '/jobs/new');
+    await page.getByLabel('Owner').and(page.getByPlaceholder('ada (you)')).waitFor();
+    const address = page.locator('input[data-field="payload.url"][placeholder]');
+    const colour = () =>
+      page.evaluate<string>(
+        `getComputedStyle(document.querySelector('input[data-field="payload.url"]'), '::placeholder').color`,
+      );
+    const before = await colour();
+    await page.getByRole('button', { name: 'Create job' }).click();
+    await address.and(page.locator('[aria-invalid=true]')).waitFor();
+    expect(await colour()).toBe(before);
+  });
+
+  test('what is wrong is told in the words of the page, not in those of the interface', async () => {
+    const page = await stage.signedIn('ada', ADMIN, '/jobs/00000000-0000-7000-8000-000000000000');
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByRole('alert').textContent()).not.toMatch(/\/api|the answer/);
   });
 
   test('many jobs are paused after a count and ten names, and resumed by one click', async () => {
@@ -246,14 +279,26 @@ describe.skipIf(!hasBrowser())('jobs, on the page', () => {
     await expectAccessible(page);
   });
 
+  test('a mistyped time zone is suggested as it is spelled', async () => {
+    const page = await stage.signedIn('ada', ADMIN, '/jobs/new');
+    await page.getByText('Cron', { exact: true }).click();
+    const zone = page.getByRole('combobox', { name: 'Time zone' });
+    await zone.click();
+    await zone.fill('Berlni');
+    await page.getByRole('option', { name: 'Did you mean Europe/Berlin?' }).click();
+    await page.waitForFunction("document.querySelector('[data-field=time_zone]').value === 'Europe/Berlin'");
+  });
+
   test('a viewer sees why actions are not theirs; an editor may not submit scripts', async () => {
     const id = await make('watched');
     const viewer = await stage.signedIn('bob', [{ namespace: 'default', role: 'viewer' }], `/jobs/${id}`);
     const pause = viewer.getByRole('button', { name: 'Pause' });
     expect(await pause.getAttribute('aria-disabled')).toBe('true');
     await pause.hover();
-    await viewer.getByText('Needs the role operator in default').waitFor();
+    const reason = viewer.getByText('Needs the role operator in default');
+    await reason.waitFor();
     await viewer.getByRole('tab', { name: 'Definition' }).click();
+    await reason.waitFor({ state: 'hidden' });
     await expectAccessible(viewer);
     const editor = await stage.signedIn('eve', EDITOR, '/jobs/new', { width: 390 });
     await editor.getByRole('combobox', { name: 'Handler' }).fill('script');

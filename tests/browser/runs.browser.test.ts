@@ -10,6 +10,7 @@ import {
   type Page,
   PageStage,
   pathOf,
+  RUN_HANDLERS,
   tryAgain,
 } from './stage.ts';
 
@@ -19,15 +20,7 @@ describe.skipIf(!hasBrowser())('the list of runs', () => {
   let stage: PageStage;
   let page: Page;
   beforeAll(async () => {
-    stage = await PageStage.open({
-      handlers: {
-        ok: () => 'done',
-        fail: () => {
-          throw new Error('the tape is full');
-        },
-        hold: ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', resolve)),
-      },
-    });
+    stage = await PageStage.open({ handlers: RUN_HANDLERS });
     page = await stage.signedIn('ada', [{ namespace: '*', role: 'admin' }], '/runs');
   });
   afterEach(() => stage.expectNothingWrong());
@@ -163,6 +156,46 @@ describe.skipIf(!hasBrowser())('the list of runs', () => {
     expect(await rows().first().getAttribute('data-id')).toBe(first);
     await page.getByRole('button', { name: 'Show 1 new' }).click();
     await page.getByRole('link', { name: 'came later' }).waitFor();
+  });
+
+  test('tells when a run that a person asked for really started, and that it was asked for', async () => {
+    const due = new Date(Date.now() - 3_600_000).toISOString();
+    const { job_id: jobId } = await stage.admin.jobs.create({
+      ...{ name: 'given up', handler: 'fail', max_retries: 0, schedule_time: due },
+    });
+    const letter = await eventually(async () => {
+      const [found] = await stage.admin.deadLetters.list({ job_id: jobId }).toArray();
+      expect(found).toBeDefined();
+      return found!;
+    }, WAIT);
+    const { run_id: redriven } = await stage.admin.deadLetters.redrive(letter.run_id);
+    const { run_id: asked } = await stage.admin.jobs.runNow(jobId);
+    const startOf = (runId: string) =>
+      eventually(async () => {
+        const run = await stage.admin.runs.get(runId);
+        expect(run.ended_at).not.toBeNull();
+        return run.started_at;
+      }, WAIT);
+    const starts = new Map([
+      [redriven, await startOf(redriven)],
+      [asked, await startOf(asked)],
+    ]);
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      await openRuns(`?job=${jobId}`);
+      await page.getByRole('columnheader', { name: 'Started', exact: true }).waitFor();
+      for (const [runId, mark] of [
+        [redriven, 'redriven'],
+        [asked, 'by hand'],
+      ] as const) {
+        const row = page.locator(`[data-id="${runId}"]`);
+        await row.getByText(mark, { exact: true }).waitFor();
+        expect(await row.locator('time').first().getAttribute('datetime')).toBe(starts.get(runId));
+      }
+      await expectFits(page);
+    }
+    await expectAccessibleInBothSchemes(page);
+    await page.setViewportSize({ width: 1280, height: 800 });
   });
 
   test('tells that it cannot be read, and reads it when asked again', async () => {

@@ -39,13 +39,30 @@ describe.skipIf(!hasBrowser())('settings', () => {
     await page.getByRole('button', { name, exact: true }).click();
   };
 
+  test('have an address without a part', async () => {
+    await page.goto('/settings');
+    await page.waitForURL('**/settings/me');
+  });
+
+  test('say at the field what is wrong with it', async () => {
+    await open('namespaces', 'New namespace');
+    await dialog().getByRole('textbox', { name: 'Name' }).fill('Not A Name!');
+    await dialog()
+      .getByRole('button', { name: /^(Create|New|Make)/ })
+      .click();
+    await dialog().getByRole('textbox', { name: 'Name' }).and(page.locator('[aria-invalid=true]')).waitFor();
+    expect(await dialog().getByText('This did not work').count()).toBe(0);
+    await expectAccessibleInBothSchemes(page);
+    await page.keyboard.press('Escape');
+  });
+
   test('invite a colleague who may only look', async () => {
     await open('users', 'Invite');
     await dialog().getByRole('textbox', { name: 'User name' }).fill('vic');
     await dialog().getByLabel('First password').and(page.locator('input')).fill(PASSWORD);
     await dialog().getByLabel('Your password').and(page.locator('input')).fill('not mine');
     await dialog().getByRole('button', { name: 'Create the account' }).click();
-    await dialog().getByRole('alert').waitFor();
+    await dialog().getByRole('alert').getByText('is not your password').waitFor();
     await expectAccessibleInBothSchemes(page);
     await dialog().getByLabel('Your password').and(page.locator('input')).fill(PASSWORD);
     await page.keyboard.press('Enter');
@@ -69,6 +86,16 @@ describe.skipIf(!hasBrowser())('settings', () => {
     await context.close();
   });
 
+  test('show what colleagues may, and what can be done, on a narrow screen too', async () => {
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.goto('/settings/users');
+    const row = page.getByRole('row', { name: /vic/ });
+    await row.getByText('viewer@default').waitFor();
+    const remove = await row.getByRole('button', { name: 'Remove' }).boundingBox();
+    expect(remove!.x + remove!.width).toBeLessThan(360);
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
   test('make a namespace, a secret that is not shown, and a key that is shown once', async () => {
     await open('namespaces', 'New namespace');
     await dialog().getByRole('textbox', { name: 'Name' }).fill('billing');
@@ -90,6 +117,72 @@ describe.skipIf(!hasBrowser())('settings', () => {
     await dialog().getByText('Close', { exact: true }).click();
     await page.getByRole('row', { name: /deploys/ }).waitFor();
     expect(await page.content()).not.toContain(key);
+  });
+
+  test.each([1280, 390])('tell of each key whose it is and when it ends, at %i px', async (width) => {
+    await page.setViewportSize({ width, height: 800 });
+    await page.goto('/settings/keys');
+    const row = page.getByRole('row', { name: /deploys/ });
+    const [key] = (await stage.admin.keys.list().toArray()).filter(({ name }) => name === 'deploys');
+    for (const words of [row.getByText('ada'), row.locator(`time[datetime="${key!.expires_at}"]`)]) {
+      await words.waitFor();
+      const box = (await words.boundingBox())!;
+      expect(box.x + box.width).toBeLessThan(width);
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  test('make a signing key that is shown once, replace it, and end it', async () => {
+    const keys = page.getByRole('table', { name: 'Signing keys' }).locator('tbody tr');
+    await page.keyboard.press('Control+k');
+    await dialog().getByRole('combobox').fill('signing');
+    await dialog()
+      .getByRole('option', { name: /Signing keys/ })
+      .waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/settings/namespaces');
+    await page.getByRole('heading', { name: 'Signing keys of default' }).waitFor();
+    await page.getByText('Requests of http jobs of default are not signed').waitFor();
+
+    await page.getByRole('button', { name: 'New signing key', exact: true }).click();
+    await dialog().getByRole('button', { name: 'Make the key' }).click();
+    const secret = await page.getByTestId('new-key').textContent();
+    await expectAccessibleInBothSchemes(page);
+    await dialog().getByText('Close', { exact: true }).click();
+    await keys.getByText('signs').waitFor();
+    expect(await page.content()).not.toContain(secret);
+
+    await page.getByRole('button', { name: 'New signing key', exact: true }).click();
+    await dialog().getByLabel('The other keys').click();
+    await page.getByRole('option', { name: 'end after one day' }).click();
+    await dialog().getByRole('button', { name: 'Make the key' }).click();
+    await page.getByTestId('new-key').waitFor();
+    await dialog().getByText('Close', { exact: true }).click();
+    await keys.nth(1).waitFor();
+    expect(await keys.count()).toBe(2);
+    const [old, next] = await stage.admin.namespaces.signingKeys.list('default');
+    expect(Date.parse(old!.ends_at!) - Date.parse(next!.starts_at)).toBe(86_400_000);
+    await expectAccessibleInBothSchemes(page);
+
+    await keys.first().getByRole('button', { name: 'Delete' }).click();
+    await dialog().getByRole('button', { name: 'Delete' }).click();
+    await keys.nth(1).waitFor({ state: 'detached' });
+    expect(await stage.admin.namespaces.signingKeys.list('default')).toEqual([next]);
+  });
+
+  test('show signing keys to who may read them, in the namespace where they may', async () => {
+    const grants = [
+      { namespace: 'default', role: 'viewer' },
+      { namespace: 'billing', role: 'admin' },
+    ];
+    const bill = await stage.signedIn('bill', grants, '/settings/namespaces');
+    await bill.getByText('Needs the role admin in default.').waitFor();
+    await bill.getByRole('combobox', { name: 'Namespace', exact: true }).last().click();
+    await bill.getByRole('option', { name: 'billing' }).last().click();
+    await bill.getByText('Requests of http jobs of billing are not signed').waitFor();
+    await bill.getByRole('button', { name: 'New signing key' }).click();
+    await bill.getByRole('button', { name: 'Make the key' }).click();
+    await bill.getByTestId('new-key').waitFor();
   });
 
   test('tell in the audit log who did it', async () => {

@@ -1,7 +1,15 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { fixedPort } from '../support/processes.ts';
-import { expectAccessibleInBothSchemes, hasBrowser, type Page, PageStage, pathOf, signIn } from './stage.ts';
+import {
+  expectAccessibleInBothSchemes,
+  hasBrowser,
+  type Page,
+  PageStage,
+  pathOf,
+  signIn,
+  tryAgain,
+} from './stage.ts';
 
 const WAIT = { withinMs: 60_000 };
 
@@ -41,6 +49,44 @@ describe.skipIf(!hasBrowser())('around every screen', () => {
     await dialog.getByText('Nothing is called so.').waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
+  });
+
+  test('Ctrl K lists what matches and nothing else after each letter, each entry once', async () => {
+    await page.goto('/jobs');
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.keyboard.press('Control+k');
+    const dialog = page.getByRole('dialog', { name: 'Find anything' });
+    const options = dialog.getByRole('option');
+    await options.first().waitFor();
+    const titles = () => options.locator('> :first-child').allTextContents();
+    const all = await titles();
+    expect(new Set(all).size).toBe(all.length);
+    let typed = '';
+    for (const key of [...'dead letters', ...Array<string>(11).fill('Backspace'), ...'zzz']) {
+      await page.keyboard.press(key === ' ' ? 'Space' : key);
+      typed = key === 'Backspace' ? typed.slice(0, -1) : typed + key;
+      const wanted = typed.trim();
+      const { hits } = await stage.admin.search.find(wanted);
+      const fixed = all.filter((title) => title.toLowerCase().includes(wanted));
+      await eventually(async () => {
+        expect(await titles()).toEqual([...hits.map(({ title }) => title), ...fixed]);
+      }, WAIT);
+    }
+    await dialog.getByText('Nothing is called so.').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  });
+
+  test('Ctrl K opens the form of an invitation, also by its address, and once', async () => {
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog', { name: 'Find anything' }).getByRole('combobox').fill('invite');
+    await page.getByRole('option', { name: 'Invite somebody' }).click();
+    const form = page.getByRole('dialog', { name: 'Invite' });
+    await form.getByLabel('User name').waitFor();
+    await page.reload();
+    await form.getByRole('button', { name: 'Back' }).click();
+    await form.waitFor({ state: 'detached' });
+    expect(pathOf(page)).toBe('/settings/users');
   });
 
   test('Ctrl K does what the screen offers, and leads to every part of the settings', async () => {
@@ -94,6 +140,42 @@ describe.skipIf(!hasBrowser())('around every screen', () => {
     await page.keyboard.press('Escape');
   });
 
+  test('Esc leaves a filter, so that keys are shortcuts again', async () => {
+    await page.goto('/jobs');
+    await page.getByRole('table', { name: 'Jobs' }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('report');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    expect(await page.getByLabel('Part of the name').inputValue()).toBe('report');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor({ state: 'detached' });
+    // Of a list of choices, the first Esc closes what it offers.
+    await page.getByPlaceholder('Schedule').click();
+    await page.getByRole('option', { name: 'by cron' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('option', { name: 'by cron' }).waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.keyboard.press('Escape');
+  });
+
+  test('whether the system keeps up stands in the menu of a narrow screen', async () => {
+    const figures = page.getByRole('status', { name: 'System' });
+    await figures.getByText('start delay').waitFor();
+    await page.setViewportSize({ width: 390, height: 740 });
+    await page.goto('/jobs');
+    await page.getByRole('button', { name: 'Navigation' }).click();
+    for (const words of ['start delay', 'oldest waiting', 'slots']) await figures.getByText(words).waitFor();
+    const box = (await figures.boundingBox())!;
+    expect(box.x).toBeGreaterThanOrEqual(0);
+    expect(box.x + box.width).toBeLessThanOrEqual(390);
+    await expectAccessibleInBothSchemes(page);
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
   test('the account menu changes colours, and live updates can be paused', async () => {
     await live(page);
     await page.keyboard.press('p');
@@ -121,6 +203,20 @@ describe.skipIf(!hasBrowser())('around every screen', () => {
     await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
     await page.getByRole('link', { name: 'To the overview' }).click();
     await page.waitForURL((url) => url.pathname === '/');
+  });
+
+  test('a page whose first answer fails says why, and heals by itself and by its button', async () => {
+    const other = await stage.signedIn('finn', [{ namespace: '*', role: 'viewer' }], '/jobs');
+    for (const heal of ['by itself', 'by the button']) {
+      await other.route('**/api/session', (route) => route.abort());
+      await other.goto('/jobs');
+      await other.getByRole('alert').getByText('cannot be reached').waitFor();
+      await expectAccessibleInBothSchemes(other);
+      await other.unroute('**/api/session');
+      if (heal === 'by the button') await tryAgain(other);
+      await other.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor();
+    }
+    stage.forgiveFailedAnswers();
   });
 
   test('a session that ends leads to the sign-in and back', async () => {
@@ -151,6 +247,11 @@ describe.skipIf(!hasBrowser())('around every screen', () => {
 
     await stage.stopServer();
     await Promise.all(tabs.map((tab) => tab.getByRole('button', { name: /reconnecting/ }).waitFor()));
+    // Trying to reach the server again does not make what is shown newer.
+    const mark = page.getByRole('button', { name: /reconnecting/ });
+    const asOf = await mark.getAttribute('aria-label');
+    for (let failed = 0; failed < 3; failed += 1) await page.waitForEvent('requestfailed');
+    expect(await mark.getAttribute('aria-label')).toBe(asOf);
     await stage.startAgain();
     await stage.admin.jobs.create({ name: 'after the restart', handler: 'ok' });
     await Promise.all(tabs.map((tab) => tab.getByRole('link', { name: 'after the restart' }).waitFor()));

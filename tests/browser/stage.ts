@@ -17,6 +17,15 @@ import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 const PATIENCE_MS = 120_000;
 export const PASSWORD = 'correct horse battery staple';
 
+/** One that succeeds, one that fails, and one that runs until it is told to stop. */
+export const RUN_HANDLERS: NonNullable<TestServerOptions['handlers']> = {
+  ok: () => 'done',
+  fail: () => {
+    throw new Error('the tape is full');
+  },
+  hold: ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', resolve)),
+};
+
 /** Everything that Chromium would fetch by itself is off: a test talks to its own server alone. */
 const FLAGS = [
   '--no-sandbox',

@@ -66,6 +66,7 @@ describe.skipIf(!hasBrowser())('what people keep', () => {
     await page.getByRole('button', { name: 'View: Mine' }).waitFor();
     await page.goto('/runs');
     await page.getByRole('button', { name: 'Views' }).click();
+    await page.getByRole('menuitem', { name: 'Mine' }).first().waitFor();
     expect(await page.getByRole('menuitem', { name: 'Mine' }).count()).toBe(1);
     await page.getByRole('menuitem', { name: 'Mine' }).click();
     await page.waitForURL((url) => url.search === '?status=FAILED&since=24h');
@@ -139,5 +140,16 @@ describe.skipIf(!hasBrowser())('what people keep', () => {
     await page.locator('input[role=combobox][value="grace"]').waitFor();
     expect(await page.getByText(grace!.user_id).count()).toBe(0);
     await page.context().close();
+    // Also to those who may not list users: in the list, in the definition, and in the form.
+    const viewer = await stage.signedIn('vera', [{ namespace: '*', role: 'viewer' }], '/jobs?text=owned');
+    await viewer.getByRole('row', { name: /owned/ }).getByText('grace').waitFor();
+    await viewer.goto(`/jobs/${job!.job_id}?tab=definition`);
+    await viewer
+      .getByRole('row', { name: /^Owner/ })
+      .getByText('grace')
+      .waitFor();
+    await viewer.goto(`/jobs/${job!.job_id}/edit`);
+    await viewer.locator('input[role=combobox][value="grace"]').waitFor({ state: 'attached' });
+    await viewer.context().close();
   });
 });

@@ -139,13 +139,20 @@ describe.skipIf(!hasBrowser())('workers', () => {
     stage.forgiveFailedAnswers();
   });
 
-  test('are not for people of one namespace to manage', async () => {
+  test('are not for people of one namespace: no way leads there, and their address says who may', async () => {
     const grants = [{ namespace: 'default', role: 'operator' }];
     const other = await stage.signedIn('olga', grants, '/workers', { width: 800 });
-    await other.getByRole('heading', { name: 'Workers' }).waitFor();
-    const drain = other.getByRole('button', { name: 'Drain' });
-    await drain.first().or(other.getByRole('alert').first()).first().waitFor();
-    if ((await drain.count()) > 0) expect(await drain.first().getAttribute('aria-disabled')).toBe('true');
+    for (const path of ['/workers', '/workers/some-worker']) {
+      await other.goto(path);
+      await other.getByRole('heading', { name: 'This page is not for you' }).waitFor();
+      await other.getByText('Needs the role viewer in all namespaces.').waitFor();
+    }
+    await expectAccessibleInBothSchemes(other);
+    await other.getByRole('link', { name: 'Runs' }).waitFor();
+    expect(await other.getByRole('link', { name: 'Workers' }).count()).toBe(0);
+    await other.keyboard.press('Control+k');
+    await other.getByRole('combobox').fill('work');
+    await other.getByText('Nothing is called so.').waitFor();
     await other.context().close();
     await page.setViewportSize({ width: 360, height: 740 });
     await expectFits(page);

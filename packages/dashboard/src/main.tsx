@@ -2,6 +2,7 @@
 import '@fontsource-variable/inter/wght.css';
 import '@mantine/core/styles.css';
 import './ui/global.css';
+import { CarillonError } from '@carillon/client';
 import { createTheme, Drawer, type MantineColorsTuple, MantineProvider, Modal } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
@@ -44,7 +45,12 @@ const nonce = document.querySelector<HTMLMetaElement>('meta[name="style-nonce"]'
 // The name by which the scroll lock of dialogs asks for it.
 Object.assign(globalThis, { __webpack_nonce__: nonce });
 
-createRoot(document.getElementById('root')!).render(
+createRoot(document.getElementById('root')!, {
+  // Answers that failed are shown by PageError; anything else is a mistake of ours.
+  onCaughtError: (error) => {
+    if (!(error instanceof CarillonError)) console.error(error);
+  },
+}).render(
   <StrictMode>
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce ?? ''}>
       <QueryClientProvider client={queryClient}>

@@ -12,6 +12,7 @@ import { queryClient } from './api/query-client.ts';
 import { sessionQuery } from './api/session.ts';
 import { choice, flag, readSearch, text } from './search.ts';
 import { NotFound } from './shell/not-found.tsx';
+import { PageError, ScreenError } from './shell/page-error.tsx';
 import { Shell } from './shell/shell.tsx';
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
@@ -36,6 +37,7 @@ const shell = createRoute({
     throw redirect({ to: '/login', search: next === '/' ? {} : { next }, hash: location.hash });
   },
   component: Shell,
+  errorComponent: PageError,
 });
 
 const overview = createRoute({
@@ -138,18 +140,42 @@ const worker = createRoute({
 const settings = createRoute({
   getParentRoute: () => shell,
   path: '/settings/$part',
-  validateSearch: readSearch({ actor: text, action: text, subject: text, name: text }),
+  validateSearch: readSearch({
+    ...{ actor: text, action: text, subject: text, name: text, open: choice(['invite']) },
+  }),
   component: lazyRouteComponent(() => import('./screens/settings/settings-screen.tsx'), 'SettingsScreen'),
+});
+
+const anySettings = createRoute({
+  getParentRoute: () => shell,
+  path: '/settings',
+  beforeLoad: () => {
+    throw redirect({ to: '/settings/$part', params: { part: 'me' }, replace: true });
+  },
 });
 
 export const router = createRouter({
   routeTree: root.addChildren([
     login,
-    shell.addChildren([overview, jobs, newJob, job, editJob, runs, run, dead, workers, worker, settings]),
+    shell.addChildren([
+      overview,
+      jobs,
+      newJob,
+      job,
+      editJob,
+      runs,
+      run,
+      dead,
+      workers,
+      worker,
+      settings,
+      anySettings,
+    ]),
   ]),
   basepath: BASE_URL.pathname,
   scrollRestoration: true,
   defaultPreload: false,
+  defaultErrorComponent: ScreenError,
 });
 
 declare module '@tanstack/react-router' {

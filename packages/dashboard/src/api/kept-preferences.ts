@@ -1,13 +1,16 @@
 /** What a person chose on the page, kept by the server too: the same in every browser that they sign in with. */
+
+import { COLOUR_SCHEMES } from '@carillon/domain';
 import { useMantineColorScheme } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useCallback, useEffect } from 'react';
 import { notify } from '../ui/notify.ts';
 import { type Preferences, preferencesNow, setPreferences } from '../ui/preferences.tsx';
 import { carillon } from './carillon.ts';
+import { queryKeys } from './query-keys.ts';
 import { useCaller } from './session.ts';
 
-type Scheme = 'auto' | 'light' | 'dark';
+type Scheme = (typeof COLOUR_SCHEMES)[number];
 type Kept = Pick<Preferences, 'zone' | 'shortcuts'> & { readonly scheme: Scheme };
 
 /** Changes them here, and tells the server where the session is one of a person. */
@@ -33,7 +36,7 @@ export function useKeptPreferences(): void {
   const userId = useCaller()?.user_id ?? null;
   const { setColorScheme } = useMantineColorScheme();
   const { data } = useQuery({
-    queryKey: ['me', 'preferences', userId],
+    queryKey: queryKeys.preferences(userId),
     queryFn: ({ signal }) => carillon.me.preferences({ signal }),
     staleTime: Number.POSITIVE_INFINITY,
     enabled: userId !== null,
@@ -43,6 +46,7 @@ export function useKeptPreferences(): void {
     if (!data) return;
     const { zone, shortcuts, scheme } = data;
     setPreferences({ ...(zone !== null && { zone }), ...(shortcuts !== null && { shortcuts }) });
-    if (scheme !== null) setColorScheme(scheme);
+    const known = COLOUR_SCHEMES.find((one) => one === scheme);
+    if (known !== undefined) setColorScheme(known);
   }, [data]);
 }

@@ -8,6 +8,8 @@ import { BASE_URL, carillon } from './carillon.ts';
 export type LiveMessage =
   | { readonly kind: 'update'; readonly update: LiveUpdate }
   | { readonly kind: 'open' }
+  /** A beat, or whatever else arrived. */
+  | { readonly kind: 'heard' }
   | { readonly kind: 'lost' };
 
 /** Goes on until the answered function is called. */
@@ -62,6 +64,7 @@ export async function readLive(
     const updates = client.live({
       signal,
       onOpen: () => onMessage({ kind: 'open' }),
+      onHeard: () => onMessage({ kind: 'heard' }),
       onLost: () => onMessage({ kind: 'lost' }),
     });
     for await (const update of updates) onMessage({ kind: 'update', update });

@@ -13,7 +13,7 @@ let end: AbortController | undefined;
 let isOpen = false;
 
 function tell(message: LiveMessage): void {
-  if (message.kind !== 'update') isOpen = message.kind === 'open';
+  if (message.kind === 'open' || message.kind === 'lost') isOpen = message.kind === 'open';
   for (const port of ports) port.postMessage(message);
 }
 
@@ -26,6 +26,7 @@ async function follow(url: string): Promise<void> {
       const updates = client.live({
         signal: current.signal,
         onOpen: () => tell({ kind: 'open' }),
+        onHeard: () => tell({ kind: 'heard' }),
         onLost: () => tell({ kind: 'lost' }),
       });
       for await (const update of updates) tell({ kind: 'update', update });

@@ -2,16 +2,18 @@
  * Keeps what is shown true: an update names the jobs and runs that changed, and only questions about those are asked again. What is
  * under the pointer, ticked or in a dialog does not move: lists wait, and say that there is something new.
  */
+
 import { useQueryClient } from '@tanstack/react-query';
-import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
+import { createContext, type ReactNode, useContext, useEffect, useRef, useState } from 'react';
 import { usePreferences } from '../ui/preferences.tsx';
 import { followLive } from './live-stream.ts';
+import { ABOUT_RUNS } from './query-keys.ts';
 import { createRefresher } from './refresher.ts';
 
 export interface LiveState {
   /** paused: the person said so. */
   readonly state: 'open' | 'lost' | 'paused';
-  /** When the page was last known to be true. */
+  /** When something last arrived of the server: until then the page was true. Trying to reach it again does not move it. */
   readonly asOf: number;
 }
 
@@ -25,9 +27,10 @@ export function LiveProvider({ children }: { children: ReactNode }) {
   const queries = useQueryClient();
   const { live } = usePreferences();
   const [state, setState] = useState<LiveState>({ state: 'lost', asOf: Date.now() });
+  const heardAt = useRef(Date.now());
   useEffect(() => {
     if (!live) {
-      setState(({ asOf }) => ({ state: 'paused', asOf }));
+      setState({ state: 'paused', asOf: heardAt.current });
       return;
     }
     const refresh = createRefresher(queries);
@@ -36,7 +39,15 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     // A new stream tells of what comes after its first message: what happened before that is read once more then.
     let isFirst = true;
     const readAll = () => void queries.invalidateQueries({ predicate: isAboutRuns });
+    const show = (now: LiveState['state']) =>
+      setState((before) => {
+        // The time stands on the page only while nothing arrives.
+        const isSame = before.state === now && (now === 'open' || before.asOf === heardAt.current);
+        return isSame ? before : { state: now, asOf: heardAt.current };
+      });
     const stop = followLive((message) => {
+      if (message.kind !== 'lost') heardAt.current = Date.now();
+      if (message.kind === 'heard') return;
       if (message.kind === 'update') {
         if (isFirst) readAll();
         isFirst = false;
@@ -46,9 +57,17 @@ export function LiveProvider({ children }: { children: ReactNode }) {
       if (message.kind === 'open' && wasLost) readAll();
       if (message.kind === 'open') isFirst = true;
       wasLost = message.kind === 'lost';
-      setState({ state: wasLost ? 'lost' : 'open', asOf: Date.now() });
+      show(wasLost ? 'lost' : 'open');
+    });
+    // While the stream is lost, screens ask by themselves: their answers are new, too.
+    const stopAnswers = queries.getQueryCache().subscribe((event) => {
+      if (!wasLost || event.type !== 'updated') return;
+      if (event.action.type !== 'success' || event.action.manual === true) return;
+      heardAt.current = Date.now();
+      show('lost');
     });
     return () => {
+      stopAnswers();
       stop();
       refresh.stop();
     };
@@ -56,8 +75,8 @@ export function LiveProvider({ children }: { children: ReactNode }) {
   return <LiveContext value={state}>{children}</LiveContext>;
 }
 
-const ABOUT_RUNS: ReadonlySet<unknown> = new Set(['jobs', 'runs', 'dead', 'workers', 'stats', 'failures']);
+const TOLD: ReadonlySet<unknown> = new Set(ABOUT_RUNS);
 
 function isAboutRuns({ queryKey: [about] }: { queryKey: readonly unknown[] }): boolean {
-  return ABOUT_RUNS.has(about);
+  return TOLD.has(about);
 }

@@ -4,6 +4,7 @@
  */
 import type { LiveUpdate } from '@carillon/client';
 import type { QueryClient } from '@tanstack/react-query';
+import type { AboutRuns } from './query-keys.ts';
 
 const LISTS_MS = 2_000;
 /** The server shares counts between callers for a second: what was asked for at once may be from before, and is asked for once more. */
@@ -12,10 +13,10 @@ const AGAIN_MS = 1_100;
 export function createRefresher(queries: Pick<QueryClient, 'invalidateQueries'>) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let askedAt = Number.NEGATIVE_INFINITY;
-  const wanted = new Set<unknown>();
+  const wanted = new Set<AboutRuns>();
   const ask = () => {
     askedAt = Date.now();
-    const about = new Set(wanted);
+    const about = new Set<unknown>(wanted);
     void queries.invalidateQueries({
       predicate: ({ queryKey: [first, second] }) =>
         about.has(first) &&
@@ -36,9 +37,9 @@ export function createRefresher(queries: Pick<QueryClient, 'invalidateQueries'>)
         (first === 'jobs' || first === 'runs') && second !== 'list' && (refetch || ids.has(second)),
     });
     // A job that is made, edited or run by hand may have a run that waits.
-    if (refetch || changed.jobs.length > 0) for (const about of ['jobs', 'runs']) wanted.add(about);
+    if (refetch || changed.jobs.length > 0) for (const about of ['jobs', 'runs'] as const) wanted.add(about);
     if (refetch || changed.runs.length > 0)
-      for (const about of ['runs', 'stats', 'failures']) wanted.add(about);
+      for (const about of ['runs', 'stats', 'failures'] as const) wanted.add(about);
     if (refetch || changed.workers) wanted.add('workers');
     if (refetch || changed.dead_letters) wanted.add('dead');
     if (wanted.size === 0 || timer !== undefined) return;

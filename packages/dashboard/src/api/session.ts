@@ -1,16 +1,17 @@
 /** Who is signed in, and what they may do where. */
+
 import type { Whoami } from '@carillon/client';
 import { ACTIONS, type Action, INSTALLATION_ACTIONS, type Role, roleAllows } from '@carillon/domain';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { carillon, isSignedOut, setCsrfToken } from './carillon.ts';
+import { KEPT } from './polling.ts';
+import { queryKeys } from './query-keys.ts';
 
 export type { Action } from '@carillon/domain';
 
-export const SESSION_KEY = ['session'] as const;
-
 /** null: nobody is signed in. */
 export const sessionQuery = queryOptions({
-  queryKey: SESSION_KEY,
+  queryKey: queryKeys.session(),
   queryFn: async ({ signal }): Promise<Whoami | null> => {
     try {
       const caller = await carillon.session.whoami({ signal });
@@ -22,7 +23,7 @@ export const sessionQuery = queryOptions({
       return null;
     }
   },
-  staleTime: 60_000,
+  staleTime: KEPT.seldomMs,
 });
 
 export function useCaller(): Whoami | null {

@@ -1,4 +1,5 @@
 /** Who is signed in: colours, time zone, keys, sign out. */
+
 import type { Whoami } from '@carillon/client';
 import {
   Button,
@@ -16,7 +17,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { BASE_URL, carillon, setCsrfToken } from '../api/carillon.ts';
 import { useKeepPreferences } from '../api/kept-preferences.ts';
-import { SESSION_KEY } from '../api/session.ts';
+import { queryKeys } from '../api/query-keys.ts';
 import { dropAllDrafts } from '../screens/edit-job/draft-store.ts';
 import { notify } from '../ui/notify.ts';
 import { usePreferences } from '../ui/preferences.tsx';
@@ -48,7 +49,7 @@ export function AccountMenu({ caller }: { caller: Whoami }) {
     setCsrfToken(undefined);
     dropAllDrafts();
     queries.clear();
-    queries.setQueryData(SESSION_KEY, null);
+    queries.setQueryData(queryKeys.session(), null);
     // Otherwise the next click on the provider's button would sign in again without a question.
     if (provider) location.assign(new URL(`.${provider.logout_url}`, BASE_URL));
     else await navigate({ to: '/login' });

@@ -1,9 +1,11 @@
 /** All keys of the page, on `?`. */
 import { Kbd, Modal, Table } from '@mantine/core';
+import { may, useCaller } from '../api/session.ts';
 
 const KEYS: readonly (readonly [string, string])[] = [
   ['Ctrl K', 'find anything'],
   ['/', 'to the first filter of a list'],
+  ['Esc', 'out of a filter'],
   ['g o', 'overview'],
   ['g j', 'jobs'],
   ['g r', 'runs'],
@@ -22,11 +24,13 @@ const KEYS: readonly (readonly [string, string])[] = [
 ];
 
 export function KeysDialog({ opened, onClose }: { opened: boolean; onClose: () => void }) {
+  const seesWorkers = may(useCaller(), 'workers.read');
+  const shown = KEYS.filter(([, words]) => seesWorkers || words !== 'workers');
   return (
     <Modal opened={opened} onClose={onClose} title="Keys" centered>
       <Table verticalSpacing={4} aria-label="Keys">
         <Table.Tbody>
-          {KEYS.map(([keys, words]) => (
+          {shown.map(([keys, words]) => (
             <Table.Tr key={keys}>
               <Table.Td w={110}>
                 <Kbd>{keys}</Kbd>

@@ -1,8 +1,11 @@
 /** Narrows every screen to one namespace, by `ns` in the address. */
+
 import { Select } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { carillon } from '../api/carillon.ts';
+import { KEPT } from '../api/polling.ts';
+import { queryKeys } from '../api/query-keys.ts';
 
 const SHOWN_MAX = 200;
 
@@ -10,9 +13,9 @@ export function NamespacePicker() {
   const { ns } = useSearch({ strict: false });
   const navigate = useNavigate();
   const { data = [] } = useQuery({
-    queryKey: ['namespaces'],
+    queryKey: queryKeys.namespaces(),
     queryFn: () => carillon.namespaces.list({ limit: SHOWN_MAX }).toArray({ max: SHOWN_MAX }),
-    staleTime: 60_000,
+    staleTime: KEPT.seldomMs,
   });
   if (data.length < 2) return null;
   return (

@@ -1,4 +1,5 @@
 /** Ctrl K: screens, jobs by name, anything by its id, workers, people, and what can be done. */
+
 import { Modal, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
@@ -6,6 +7,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { carillon } from '../api/carillon.ts';
 import { useKeepPreferences } from '../api/kept-preferences.ts';
+import { queryKeys } from '../api/query-keys.ts';
 import { may, useCaller } from '../api/session.ts';
 import { PARTS } from '../screens/settings/parts.ts';
 import { setPreferences, usePreferences } from '../ui/preferences.tsx';
@@ -15,6 +17,7 @@ import classes from './palette.module.css';
 const TYPED_MS = 120;
 
 interface Entry {
+  /** Of this entry alone: addresses and words may be shared, and rows with one key would stay when the entries change. */
   readonly key: string;
   readonly title: string;
   readonly detail: string;
@@ -46,7 +49,7 @@ function Finder({ onClose }: { onClose: () => void }) {
     title.toLowerCase().includes(typed.trim().toLowerCase()),
   );
   const { data, isPlaceholderData, error } = useQuery({
-    queryKey: ['search', wanted],
+    queryKey: queryKeys.search(wanted),
     queryFn: ({ signal }) => carillon.search.find(wanted, { signal }),
     enabled: wanted !== '',
   });
@@ -138,9 +141,9 @@ function pageActions(): readonly Entry[] {
   const buttons = document.querySelectorAll<HTMLElement>('[data-page-actions] :is(button, a)');
   return [...buttons]
     .filter((button) => button.ariaDisabled !== 'true')
-    .map((button) => {
+    .map((button, index) => {
       const title = button.textContent ?? '';
-      return { key: `here ${title}`, title, detail: 'action · here', go: () => button.click() };
+      return { key: `here ${index}`, title, detail: 'action · here', go: () => button.click() };
     });
 }
 
@@ -150,8 +153,9 @@ function useFixedEntries(): readonly Entry[] {
   const { live } = usePreferences();
   const keep = useKeepPreferences();
   const { views } = useViews();
-  const screen = (title: string, to: string, key: string): Entry => ({
-    ...{ key: to, title, detail: `screen · ${key}`, go: () => navigate({ to } as never) },
+  const screen = (title: string, to: string, keys: string, search = {}): Entry => ({
+    ...{ key: `screen ${title}`, title, detail: `screen · ${keys}` },
+    go: () => navigate({ to, search } as never),
   });
   return [
     screen('Overview', '/', 'g o'),
@@ -165,18 +169,21 @@ function useFixedEntries(): readonly Entry[] {
     },
     ...views.map(
       ({ view_id: id, screen: list, name, query }): Entry => ({
-        ...{ key: id, title: name, detail: `view · ${list}` },
+        ...{ key: `view ${id}`, title: name, detail: `view · ${list}` },
         go: () => navigate({ to: `/${list}`, search: query } as never),
       }),
     ),
     screen('Dead letters', '/dead', 'g d'),
-    screen('Workers', '/workers', 'g w'),
+    ...(may(caller, 'workers.read') ? [screen('Workers', '/workers', 'g w')] : []),
     screen('Settings', '/settings/me', 'g s'),
     ...(may(caller, 'jobs.create') ? [screen('New job', '/jobs/new', 'action')] : []),
     ...PARTS.filter(({ action }) => action === undefined || may(caller, action)).map(({ name, label }) =>
       screen(label, `/settings/${name}`, 'settings'),
     ),
-    ...(may(caller, 'users.manage') ? [screen('Invite somebody', '/settings/users', 'action')] : []),
+    ...(may(caller, 'signing_keys.read') ? [screen('Signing keys', '/settings/namespaces', 'settings')] : []),
+    ...(may(caller, 'users.manage')
+      ? [screen('Invite somebody', '/settings/users', 'action', { open: 'invite' })]
+      : []),
     ...(may(caller, 'jobs.run') ? [screen('Redrive dead letters', '/dead', 'action')] : []),
     ...pageActions(),
     ...SCHEMES.map(([scheme, title]) => ({

@@ -6,7 +6,7 @@ import { Link, Outlet, useNavigate, useRouterState, useSearch } from '@tanstack/
 import { Suspense, useEffect, useRef } from 'react';
 import { useKeptPreferences } from '../api/kept-preferences.ts';
 import { LiveProvider } from '../api/live.tsx';
-import { sessionQuery } from '../api/session.ts';
+import { type Action, may, sessionQuery } from '../api/session.ts';
 import { Waiting } from '../ui/card.tsx';
 import { useShortcuts } from '../ui/shortcuts.ts';
 import { AccountMenu } from './account-menu.tsx';
@@ -15,7 +15,7 @@ import { NamespacePicker } from './namespace-picker.tsx';
 import { OpenLettersCount } from './open-letters-count.tsx';
 import { Palette } from './palette.tsx';
 import classes from './shell.module.css';
-import { StatusBar } from './status-bar.tsx';
+import { StatusBar, StatusInMenu } from './status-bar.tsx';
 
 export interface Screen {
   readonly to: '/' | '/jobs' | '/runs' | '/dead' | '/workers' | '/settings/$part';
@@ -23,6 +23,8 @@ export interface Screen {
   /** After `g`. */
   readonly key: string;
   readonly part?: string;
+  /** Left out: everybody. */
+  readonly action?: Action;
 }
 
 export const SCREENS: readonly Screen[] = [
@@ -30,7 +32,7 @@ export const SCREENS: readonly Screen[] = [
   { to: '/jobs', label: 'Jobs', key: 'j' },
   { to: '/runs', label: 'Runs', key: 'r' },
   { to: '/dead', label: 'Dead letters', key: 'd' },
-  { to: '/workers', label: 'Workers', key: 'w' },
+  { to: '/workers', label: 'Workers', key: 'w', action: 'workers.read' },
   { to: '/settings/$part', label: 'Settings', key: 's', part: 'me' },
 ];
 
@@ -53,7 +55,8 @@ export function Shell() {
       params: part === undefined ? {} : { part },
       search: ns === undefined ? {} : { ns },
     } as never);
-  useShortcuts(Object.fromEntries(SCREENS.map((screen) => [`g ${screen.key}`, () => go(screen)])));
+  const screens = SCREENS.filter(({ action }) => action === undefined || may(caller ?? null, action));
+  useShortcuts(Object.fromEntries(screens.map((screen) => [`g ${screen.key}`, () => go(screen)])));
   const [finding, finder] = useDisclosure();
   const [showsKeys, keys] = useDisclosure();
   useHotkeys([['mod+K', finder.toggle]], []);
@@ -92,7 +95,7 @@ export function Shell() {
           </Group>
         </AppShell.Header>
         <AppShell.Navbar p="xs" component="nav" aria-label="Screens">
-          {SCREENS.map((screen) => (
+          {screens.map((screen) => (
             <NavLink
               key={screen.label}
               label={screen.label}
@@ -107,6 +110,7 @@ export function Shell() {
               onClick={close}
             />
           ))}
+          <StatusInMenu />
         </AppShell.Navbar>
         <AppShell.Main id="main" ref={main} tabIndex={-1} className={classes.main}>
           <Suspense fallback={<Waiting height={300} />}>

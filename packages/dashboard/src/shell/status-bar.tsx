@@ -1,57 +1,79 @@
 /** Whether the system keeps up, on every screen: start delay, what waits for longest, busy slots; and whether this page is live. */
+
 import type { StatsNow } from '@carillon/client';
-import { Group, Text, Tooltip } from '@mantine/core';
+import { Group, Stack, Text, Tooltip } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { carillon } from '../api/carillon.ts';
 import { useLive } from '../api/live.tsx';
+import { POLLING } from '../api/polling.ts';
+import { queryKeys } from '../api/query-keys.ts';
 import { useNow } from '../ui/now.ts';
 import { setPreferences, usePreferences, useZone } from '../ui/preferences.tsx';
+import { LATE_MS } from '../ui/run-state.ts';
 import { useShortcuts } from '../ui/shortcuts.ts';
 import { clockTime, count, duration } from '../ui/time.ts';
 import classes from './status-bar.module.css';
 import { waitingWords } from './waiting-words.ts';
 
-const REFRESH_MS = 5_000;
-/** What the product promises: a start at most 2 s after its instant. */
-const LATE_MS = 2_000;
-
 /** How the system does now, the same for everything that shows it. */
 export function useNowStats(): StatsNow | undefined {
   const { ns } = useSearch({ strict: false });
   const { data } = useQuery({
-    queryKey: ['stats', 'now', ns],
+    queryKey: queryKeys.now(ns),
     queryFn: ({ signal }) => carillon.stats.now(ns === undefined ? {} : { namespace: ns }, { signal }),
-    refetchInterval: REFRESH_MS,
+    refetchInterval: POLLING.nowMs,
   });
   return data;
 }
 
+/** Whether the bar at the top has room for the figures; they stand once, there or in the menu. */
+function useHasRoom(): boolean {
+  return useMediaQuery('(min-width: 62em)', true, { getInitialValueInEffect: false });
+}
+
 export function StatusBar() {
-  const now = useNow();
   const data = useNowStats();
+  const hasRoom = useHasRoom();
   return (
     <>
-      {data && <Figures now={now} {...data} />}
+      {data && hasRoom && (
+        <Group gap="md" wrap="nowrap" role="status" aria-label="System">
+          <Figures {...data} />
+        </Group>
+      )}
       <LiveMark />
     </>
   );
 }
 
+/** In the menu, where the bar has no room for it. */
+export function StatusInMenu() {
+  const data = useNowStats();
+  const hasRoom = useHasRoom();
+  if (!data || hasRoom) return null;
+  return (
+    <Stack gap={6} role="status" aria-label="System" className={classes.menu}>
+      <Figures {...data} />
+    </Stack>
+  );
+}
+
 function Figures({
-  now,
   start_delay_ms: delay,
   oldest_waiting_at: oldest,
   waiting_at_least: waiting,
   unoffered_handlers: unoffered,
   running,
   slots,
-}: StatsNow & { now: number }) {
+}: StatsNow) {
+  const now = useNow();
   const waited = oldest === null ? undefined : Math.max(0, now - Date.parse(oldest));
   return (
-    <Group gap="md" wrap="nowrap" visibleFrom="md" role="status" aria-label="System">
+    <>
       <Figure
-        title="From a run's instant to its start, 99 of 100 runs of the last five minutes"
+        title="From a run's instant to its start, 99 of 100 runs of the last five minutes. Without retries, what was redriven or run again, runs taken over from a lost worker, and runs that waited for a slot of their job. It contains the wait for a worker that offers the handler."
         name="start delay"
         value={delay === null ? '–' : duration(delay.p99)}
         bad={delay !== null && delay.p99 > LATE_MS}
@@ -70,7 +92,7 @@ function Figures({
           bad={slots === 0}
         />
       )}
-    </Group>
+    </>
   );
 }
 

@@ -1,8 +1,10 @@
 /** What helps when something does not run, as links and buttons; commands are for the command line. */
+
 import type { Why } from '@carillon/client';
 import { Group, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { carillon } from '../api/carillon.ts';
+import { queryKeys } from '../api/query-keys.ts';
 import { type Action, usePermission } from '../api/session.ts';
 import { ActionButton } from './action-button.tsx';
 import { LinkButton } from './link-button.tsx';
@@ -16,6 +18,10 @@ const ADVICE: Partial<Record<Reason['code'], readonly [words: string, ...steps: 
   no_worker: [
     'Start a worker that offers the handler. If its name is misspelled, edit the job.',
     'edit',
+    'workers',
+  ],
+  scripts_off: [
+    'Start the server with --script-enabled, or a worker for scripts beside it (docs/scripts.md).',
     'workers',
   ],
   workers_draining: ['Let a worker take runs again, or start another one.', 'workers'],
@@ -55,7 +61,7 @@ export function Advice({ reason, ...of }: AdviceProps) {
 
 const LINKS: Partial<Record<Step, readonly [label: string, to: string, action: Action | undefined]>> = {
   edit: ['Edit the job', '/jobs/$jobId/edit', 'jobs.update'],
-  workers: ['See the workers', '/workers', undefined],
+  workers: ['See the workers', '/workers', 'workers.read'],
   log: ['Open the log', '/runs/$runId', undefined],
   duplicate: ['Duplicate', '/jobs/new', 'jobs.create'],
 };
@@ -64,6 +70,8 @@ function StepButton({ step, jobId, runId, namespace }: Omit<AdviceProps, 'reason
   const queries = useQueryClient();
   const [label, to, action] = LINKS[step] ?? [];
   const { why } = usePermission(action ?? 'runs.read', { namespace });
+  // Who may not look at workers is not led there.
+  if (step === 'workers' && why !== undefined) return null;
   if (step === 'log' && runId === undefined) return null;
   if (label !== undefined && to !== undefined)
     return (
@@ -77,8 +85,8 @@ function StepButton({ step, jobId, runId, namespace }: Omit<AdviceProps, 'reason
   const act = async () => {
     if (step === 'resume') await carillon.jobs.resume(jobId);
     else await carillon.jobs.runNow(jobId);
-    await queries.invalidateQueries({ queryKey: ['jobs'] });
-    await queries.invalidateQueries({ queryKey: ['runs'] });
+    await queries.invalidateQueries({ queryKey: queryKeys.all('jobs') });
+    await queries.invalidateQueries({ queryKey: queryKeys.all('runs') });
     return step === 'resume' ? 'The job runs again.' : 'A run was added.';
   };
   return (

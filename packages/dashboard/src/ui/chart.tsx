@@ -3,6 +3,7 @@ import 'uplot/dist/uPlot.min.css';
 import { useComputedColorScheme, VisuallyHidden } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
+import { barWidthPx } from './bar-width.ts';
 import classes from './chart.module.css';
 import { useZone } from './preferences.tsx';
 import { absolute, clockTime, dayName } from './time.ts';
@@ -110,7 +111,19 @@ function optionsOf(
     ticks: { stroke: line, width: 1 },
     font: '11px "Inter Variable", sans-serif',
   };
-  const bars = uPlot.paths.bars!({ size: [0.9, 40], align: 1 });
+  // By itself uPlot takes the least distance of two points for the width of a bar, and a single point for the whole of the chart.
+  const bars: uPlot.Series.PathBuilder = (chart, ...rest) =>
+    uPlot.paths.bars!({
+      size: [
+        0.9,
+        barWidthPx({
+          bucketSeconds,
+          spanSeconds: to + bucketSeconds - from,
+          widthPx: chart.over.clientWidth,
+        }),
+      ],
+      align: 1,
+    })(chart, ...rest);
   return {
     width,
     height,

@@ -7,14 +7,17 @@ export function Empty({
   title,
   children,
   command,
+  order = 2,
 }: {
   title: string;
   children?: ReactNode;
   command?: string;
+  /** 1: it stands in the place of a screen. */
+  order?: 1 | 2;
 }) {
   return (
     <Stack align="center" gap="sm" py="xl" px="md">
-      <Title order={2} size="h5">
+      <Title order={order} size="h5">
         {title}
       </Title>
       {children !== undefined && (

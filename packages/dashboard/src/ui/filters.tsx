@@ -102,6 +102,11 @@ export function ChoicesFilter({ label, value, options, onChange, width = 220 }: 
   );
 }
 
+/** Keys are shortcuts again. Where a list of choices is open, Esc closes it first. */
+function leaveByEscape({ key, target }: React.KeyboardEvent) {
+  if (key === 'Escape' && target instanceof HTMLInputElement && target.ariaExpanded !== 'true') target.blur();
+}
+
 export function FilterBar({
   children,
   onClear,
@@ -110,7 +115,7 @@ export function FilterBar({
   onClear?: (() => void) | undefined;
 }) {
   return (
-    <search className={classes.bar}>
+    <search className={classes.bar} onKeyDown={leaveByEscape}>
       {children}
       {onClear && (
         <Button size="compact-xs" variant="subtle" onClick={onClear}>

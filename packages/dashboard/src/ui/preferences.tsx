@@ -16,21 +16,33 @@ const listeners = new Set<() => void>();
 
 function read(): Preferences {
   try {
-    const stored = JSON.parse(localStorage.getItem(STORED_AS) ?? '{}') as Partial<Preferences>;
-    if (stored.zone !== undefined) zoneIsKnown(stored.zone);
-    return { ...DEFAULTS, ...stored };
+    return { ...DEFAULTS, ...usablePreferences(JSON.parse(localStorage.getItem(STORED_AS) ?? '{}')) };
   } catch {
     return DEFAULTS;
   }
 }
 
-/** Throws for a zone that this browser does not know. */
-function zoneIsKnown(zone: ZoneChoice): void {
-  new Intl.DateTimeFormat('en', { timeZone: zoneName(zone) });
+/** What of it this browser can use: every page shows times, and none could in a zone that it does not know. */
+export function usablePreferences(given: unknown): Partial<Preferences> {
+  const { zone, shortcuts, live } = (given ?? {}) as Partial<Record<keyof Preferences, unknown>>;
+  return {
+    ...(typeof zone === 'string' && isKnownZone(zone) && { zone }),
+    ...(typeof shortcuts === 'boolean' && { shortcuts }),
+    ...(typeof live === 'boolean' && { live }),
+  };
+}
+
+function isKnownZone(zone: ZoneChoice): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: zoneName(zone) });
+    return zone !== '';
+  } catch {
+    return false;
+  }
 }
 
 export function setPreferences(change: Partial<Preferences>): void {
-  current = { ...current, ...change };
+  current = { ...current, ...usablePreferences(change) };
   try {
     localStorage.setItem(STORED_AS, JSON.stringify(current));
   } catch {

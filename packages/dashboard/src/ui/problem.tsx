@@ -1,9 +1,11 @@
 /** What went wrong, what to do about it, and a way to try again. */
 import { CarillonError } from '@carillon/client';
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
+import { fixWords } from './refusal-words.ts';
 
 export function Problem({ error, onRetry }: { error: unknown; onRetry?: (() => void) | undefined }) {
   const known = error instanceof CarillonError ? error : undefined;
+  const fix = known && fixWords(known);
   const forbidden = known?.status === 403;
   return (
     <Alert
@@ -16,7 +18,7 @@ export function Problem({ error, onRetry }: { error: unknown; onRetry?: (() => v
         <Text size="sm" className="wrap-anywhere">
           {error instanceof Error ? error.message : String(error)}
         </Text>
-        {known?.fix !== undefined && <Text size="sm">{known.fix}</Text>}
+        {fix !== undefined && <Text size="sm">{fix}</Text>}
         <Group gap="sm">
           {onRetry && (
             <Button size="compact-sm" variant="default" onClick={onRetry}>

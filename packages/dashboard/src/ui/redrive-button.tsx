@@ -1,7 +1,9 @@
 /** Sends a run that was given up round again, as a new run; the same button wherever such a run is shown. */
+
 import type { ButtonProps } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { carillon } from '../api/carillon.ts';
+import { queryKeys } from '../api/query-keys.ts';
 import { ActionButton } from './action-button.tsx';
 
 interface RedriveButtonProps extends Pick<ButtonProps, 'size' | 'variant'> {
@@ -22,7 +24,9 @@ export function RedriveButton({ runId, jobName, namespace, onRedriven, ...look }
       run={async () => {
         const { run_id: newRunId } = await carillon.deadLetters.redrive(runId);
         await Promise.all(
-          ['dead', 'runs', 'jobs', 'stats'].map((about) => queries.invalidateQueries({ queryKey: [about] })),
+          (['dead', 'runs', 'jobs', 'stats'] as const).map((about) =>
+            queries.invalidateQueries({ queryKey: queryKeys.all(about) }),
+          ),
         );
         onRedriven?.(newRunId);
         return `${jobName ?? 'The run'} was sent round again.`;

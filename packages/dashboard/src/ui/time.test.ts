@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { absolute, bytes, count, dayKey, duration, offset, relative } from './time.ts';
+import { absolute, bytes, count, dayKey, duration, offset, percent, relative } from './time.ts';
 
 const AT = new Date('2026-11-18T14:02:11.250Z');
 
@@ -35,4 +35,8 @@ test('durations, counts and sizes are short', () => {
   ]);
   expect([999, 12_400, 3_100_000].map(count)).toEqual(['999', '12.4 k', '3.1 M']);
   expect([512, 1_300, 5 * 1_024 * 1_024].map(bytes)).toEqual(['512 B', '1.3 KiB', '5.0 MiB']);
+});
+
+test('progress is told in whole percent, and is not 100 % before the end', () => {
+  expect([0, 33.333333, 99.9, 100].map(percent)).toEqual(['0 %', '33 %', '99 %', '100 %']);
 });

@@ -107,6 +107,11 @@ export function count(value: number): string {
   return `${(value / 1_000_000).toFixed(1)} M`;
 }
 
+/** 33 %: never 100 % before the end. */
+export function percent(value: number): string {
+  return `${Math.floor(value)} %`;
+}
+
 /** 512 B / 1.2 KiB / 3.4 MiB */
 export function bytes(value: number): string {
   if (value < 1_024) return `${value} B`;

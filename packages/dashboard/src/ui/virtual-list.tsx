@@ -21,6 +21,8 @@ export interface Column<T> {
   readonly cell: (item: T) => ReactNode;
   /** Left out on screens narrower than this. */
   readonly from?: 'sm' | 'md' | 'lg' | undefined;
+  /** Where it is left out, it stands on a line of its own below the row; drawn otherwise there, where other columns are told with it. */
+  readonly below?: true | ((item: T) => ReactNode) | undefined;
   readonly align?: 'right' | undefined;
 }
 
@@ -42,6 +44,7 @@ interface VirtualListProps<T> {
 }
 
 const ROW_PX = 36;
+const LINE_PX = 22;
 const OVERSCAN = 12;
 /** Of a filter that finds nothing more, so many pages are looked through before somebody is asked whether to go on. */
 const SEARCHED_PAGES = 20;
@@ -74,22 +77,29 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
   });
   // Rows that waited stand above those that are seen from here on.
   const waited = useRef(waiting);
+  const rowPx = useRef(ROW_PX);
   useLayoutEffect(() => {
-    if (isDeep && frame.current) frame.current.scrollTop += waited.current * ROW_PX;
+    if (isDeep && frame.current) frame.current.scrollTop += waited.current * rowPx.current;
   }, [isDeep]);
   if (!isDeep) waited.current = waiting;
   useEffect(() => onItems?.(items), [items, onItems]);
 
   const width = useWidth(frame);
-  const columns = props.columns.filter(({ from }) => from === undefined || width >= WIDTHS[from]);
+  const hasRoom = ({ from }: Column<T>) => from === undefined || width >= WIDTHS[from];
+  const columns = props.columns.filter(hasRoom);
+  const below = props.columns.filter((column) => column.below && !hasRoom(column));
+  const height = ROW_PX + below.length * LINE_PX;
   const tracks = [...(selection ? ['36px'] : []), ...columns.map((column) => column.width)].join(' ');
   const rows = useVirtualizer({
     count: offset + items.length,
     getScrollElement: () => frame.current,
-    estimateSize: () => ROW_PX,
+    estimateSize: () => height,
     overscan: OVERSCAN,
     initialOffset: place.before?.scrollTop ?? 0,
   });
+  rowPx.current = height;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: heights that were estimated before are wrong now
+  useLayoutEffect(() => rows.measure(), [height]);
   const isShown = query.data !== undefined && items.length > 0;
   // biome-ignore lint/correctness/useExhaustiveDependencies: once, when there is something to scroll
   useLayoutEffect(() => {
@@ -211,6 +221,11 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
                 {title === '' ? <VisuallyHidden>Actions</VisuallyHidden> : title}
               </span>
             ))}
+            {below.map(({ key, title }) => (
+              <VisuallyHidden key={key} role="columnheader">
+                {title || 'Actions'}
+              </VisuallyHidden>
+            ))}
           </div>
         </div>
         <div role="rowgroup" className={classes.body} style={{ height: rows.getTotalSize() }}>
@@ -229,7 +244,7 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
                 data-at={index === at || undefined}
                 data-id={id}
                 data-open={onOpen !== undefined || undefined}
-                style={{ gridTemplateColumns: tracks, transform: `translateY(${start}px)`, height: ROW_PX }}
+                style={{ gridTemplateColumns: tracks, transform: `translateY(${start}px)`, height }}
                 onClick={(event) => {
                   setAt(index);
                   if (!isControl(event.target)) onOpen?.(item);
@@ -248,6 +263,16 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
                 {columns.map(({ key, cell, align }) => (
                   <span key={key} role="cell" className={classes.cell} data-align={align}>
                     {cell(item)}
+                  </span>
+                ))}
+                {below.map(({ key, cell, below: other }) => (
+                  <span
+                    key={key}
+                    role="cell"
+                    className={classes.below}
+                    style={{ gridColumn: `${selection ? 2 : 1} / -1` }}
+                  >
+                    {typeof other === 'function' ? other(item) : cell(item)}
                   </span>
                 ))}
               </div>

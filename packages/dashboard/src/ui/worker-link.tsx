@@ -1,21 +1,23 @@
 /** A worker by the name it gives itself, as far as the caller may read workers; otherwise by the end of its id. */
+
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { carillon } from '../api/carillon.ts';
+import { KEPT } from '../api/polling.ts';
+import { queryKeys } from '../api/query-keys.ts';
 import { may, useCaller } from '../api/session.ts';
 
 const READ_MAX = 1_000;
-const KEPT_MS = 30_000;
 
 export function useWorkerName(): (workerId: string) => string | undefined {
   const allowed = may(useCaller(), 'workers.read');
   const { data } = useQuery({
-    queryKey: ['worker names'],
+    queryKey: queryKeys.workerNames(),
     queryFn: async () => {
       const workers = await carillon.workers.list({ limit: READ_MAX }).toArray({ max: READ_MAX });
       return new Map(workers.map(({ worker_id: id, name }) => [id, name]));
     },
-    staleTime: KEPT_MS,
+    staleTime: KEPT.workerNamesMs,
     enabled: allowed,
   });
   return (workerId) => data?.get(workerId) ?? undefined;
@@ -23,8 +25,15 @@ export function useWorkerName(): (workerId: string) => string | undefined {
 
 export function WorkerLink({ workerId }: { workerId: string | null }) {
   const nameOf = useWorkerName();
+  const allowed = may(useCaller(), 'workers.read');
   if (workerId === null) return <span className="muted">–</span>;
   const name = nameOf(workerId);
+  if (!allowed)
+    return (
+      <span className="mono" title={workerId}>
+        {workerId.slice(-12)}
+      </span>
+    );
   return (
     <Link to="/workers/$workerId" params={{ workerId }} title={workerId}>
       {name ?? <span className="mono">{workerId.slice(-12)}</span>}

@@ -1,6 +1,7 @@
 /** A time zone by its IANA name, found by a part of it. */
-import { Select } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { suggestZone } from '@carillon/domain';
+import { type ComboboxItem, type OptionsFilter, Select } from '@mantine/core';
+import { type ReactNode, useMemo, useState } from 'react';
 
 const SHOWN_MAX = 60;
 let known: readonly string[] | undefined;
@@ -9,6 +10,21 @@ function zones(): readonly string[] {
   known ??= [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone')])];
   return known;
 }
+
+const isIn = (zone: string, typed: string) => zone.toLowerCase().includes(typed.trim().toLowerCase());
+
+/** For what is part of no name: the nearest one, as the command suggests it. */
+function suggestionFor(typed: string): string | undefined {
+  if (typed.trim() === '' || zones().some((zone) => isIn(zone, typed))) return undefined;
+  return suggestZone(typed.trim());
+}
+
+const matching: OptionsFilter = ({ options, search, limit }) => {
+  const all = options as ComboboxItem[];
+  const found = all.filter(({ label }) => isIn(label, search)).slice(0, limit);
+  const suggested = found.length === 0 ? suggestionFor(search) : undefined;
+  return suggested === undefined ? found : all.filter(({ value }) => value === suggested);
+};
 
 interface ZoneSelectProps {
   readonly label: string;
@@ -19,6 +35,8 @@ interface ZoneSelectProps {
 }
 
 export function ZoneSelect({ label, value, error, description, onChange }: ZoneSelectProps) {
+  const [typed, setTyped] = useState('');
+  const suggested = useMemo(() => suggestionFor(typed), [typed]);
   const names = zones().includes(value) ? zones() : [value, ...zones()];
   return (
     <Select
@@ -32,6 +50,11 @@ export function ZoneSelect({ label, value, error, description, onChange }: ZoneS
       onClick={({ currentTarget }) => currentTarget.select()}
       allowDeselect={false}
       limit={SHOWN_MAX}
+      onSearchChange={setTyped}
+      filter={matching}
+      renderOption={({ option }) =>
+        option.value === suggested ? `Did you mean ${option.value}?` : option.label
+      }
       nothingFoundMessage="No such zone"
       data={[...names]}
       value={value}

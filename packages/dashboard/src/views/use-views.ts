@@ -1,16 +1,17 @@
 /** The views that whoever is signed in has saved: the filters and the order of a list, under a name. The server keeps them. */
+
 import type { SavedView } from '@carillon/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback } from 'react';
 import { carillon } from '../api/carillon.ts';
+import { KEPT } from '../api/polling.ts';
+import { queryKeys } from '../api/query-keys.ts';
 import { useCaller } from '../api/session.ts';
 import { randomKey } from '../ui/random-key.ts';
+import { usableViews } from './usable-views.ts';
 
 export type ViewScreen = SavedView['screen'];
 export type ViewQuery = SavedView['query'];
-
-const KEPT_MS = 60_000;
-const KEY = ['me', 'views'];
 
 export const WHY_NO_VIEWS =
   'Views belong to an account, and this session is one of the admin key. Sign in with an account of your own.';
@@ -32,12 +33,12 @@ export function useViews(): Views {
   const queries = useQueryClient();
   const isPerson = caller !== null && caller.user_id !== null;
   const { data: views = [] } = useQuery({
-    queryKey: [...KEY, caller?.user_id],
-    queryFn: ({ signal }) => carillon.me.views({ signal }),
-    staleTime: KEPT_MS,
+    queryKey: queryKeys.views(caller?.user_id),
+    queryFn: async ({ signal }) => usableViews(await carillon.me.views({ signal })),
+    staleTime: KEPT.seldomMs,
     enabled: isPerson,
   });
-  const reread = useCallback(() => queries.invalidateQueries({ queryKey: KEY }), [queries]);
+  const reread = useCallback(() => queries.invalidateQueries({ queryKey: queryKeys.views() }), [queries]);
   const put = ({ view_id: id, screen, name, query }: Omit<SavedView, 'updated_at'>) =>
     carillon.me.putView(id, { screen, name: name.trim(), query }).then(reread);
   return {

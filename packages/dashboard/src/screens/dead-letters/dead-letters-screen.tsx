@@ -1,10 +1,13 @@
 /** Runs that were given up: why, and sending them round again, one or many. */
+
 import type { DeadLetter } from '@carillon/client';
 import { Group, SegmentedControl, Stack, Text, Title } from '@mantine/core';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { ChoiceFilter, FilterBar, TextFilter, useFilters } from '../../ui/filters.tsx';
+import { withHiddenNote } from '../../ui/hidden-note.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { optionsOf } from '../../ui/options.ts';
 import { RedriveButton } from '../../ui/redrive-button.tsx';
@@ -40,6 +43,7 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
     title: 'Given up because',
     width: '150px',
     from: 'sm',
+    below: true,
     cell: ({ reason }) => wordOf(reason),
   },
   {
@@ -50,7 +54,7 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
       error === null ? (
         <span className="muted">–</span>
       ) : (
-        <span title={error}>{error.split('\n', 1)[0]}</span>
+        <span title={withHiddenNote(error)}>{error.split('\n', 1)[0]}</span>
       ),
   },
   {
@@ -133,7 +137,7 @@ export function DeadLettersScreen() {
       </FilterBar>
       <VirtualList
         label="Dead letters"
-        queryKey={['dead', 'list', search]}
+        queryKey={queryKeys.deadLetters(search)}
         list={() => carillon.deadLetters.list({ ...filter, handled, limit: 50 })}
         columns={COLUMNS}
         idOf={({ run_id: id }) => id}

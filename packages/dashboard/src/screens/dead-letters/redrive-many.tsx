@@ -1,9 +1,11 @@
 /** Redrives all open letters that match: counts them first, goes on in parts, tells how far it is, and can be stopped. */
+
 import type { RedriveManyRequest } from '@carillon/client';
 import { Button, Group, Modal, Progress, Stack, Text, TextInput, Tooltip } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { carillon } from '../../api/carillon.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { usePermission } from '../../api/session.ts';
 import { releaseLists } from '../../ui/held-items.ts';
 import { Problem } from '../../ui/problem.tsx';
@@ -60,8 +62,8 @@ export function RedriveMany({ filter }: { filter: RedriveManyRequest['filter'] }
     }
     setBusy(false);
     await Promise.all([
-      queries.invalidateQueries({ queryKey: ['dead'] }),
-      queries.invalidateQueries({ queryKey: ['runs'] }),
+      queries.invalidateQueries({ queryKey: queryKeys.all('dead') }),
+      queries.invalidateQueries({ queryKey: queryKeys.all('runs') }),
     ]);
     releaseLists();
   };

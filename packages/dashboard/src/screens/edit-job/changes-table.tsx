@@ -1,10 +1,18 @@
-/** Fields with what they were and what they will be, in columns. */
+/**
+ * Fields with what they were and what they will be, in columns. In a difference, lines that go and come have a sign and, for screen readers,
+ * a word; what changed within a line is underlined.
+ */
 import type { Json } from '@carillon/client';
-import { Table } from '@mantine/core';
+import { Table, VisuallyHidden } from '@mantine/core';
+import type { ReactNode } from 'react';
+import classes from './changes-table.module.css';
+import { type Line, markedLines } from './marked-lines.ts';
 
 interface ChangesTableProps {
   readonly label: string;
   readonly columns: readonly string[];
+  /** The two columns are before and after. */
+  readonly isDifference?: boolean;
   readonly rows: readonly {
     readonly field: string;
     readonly values: readonly (Json | undefined)[];
@@ -12,7 +20,7 @@ interface ChangesTableProps {
   }[];
 }
 
-export function ChangesTable({ label, columns, rows }: ChangesTableProps) {
+export function ChangesTable({ label, columns, isDifference = false, rows }: ChangesTableProps) {
   return (
     <Table.ScrollContainer minWidth={360}>
       <Table aria-label={label} verticalSpacing={6} withTableBorder>
@@ -31,9 +39,9 @@ export function ChangesTable({ label, columns, rows }: ChangesTableProps) {
                 {field}
                 {mark !== undefined && <div>{mark}</div>}
               </Table.Td>
-              {values.map((value, i) => (
+              {cellsOf(values, isDifference).map((cell, i) => (
                 <Table.Td key={columns[i]} className="mono wrap-anywhere" style={{ verticalAlign: 'top' }}>
-                  {shown(value)}
+                  {cell}
                 </Table.Td>
               ))}
             </Table.Tr>
@@ -42,6 +50,33 @@ export function ChangesTable({ label, columns, rows }: ChangesTableProps) {
       </Table>
     </Table.ScrollContainer>
   );
+}
+
+function cellsOf(values: readonly (Json | undefined)[], isDifference: boolean): readonly ReactNode[] {
+  const [was = '', is = ''] = values.map(shown);
+  if (!isDifference) return [was, is];
+  const { before, after } = markedLines(was, is);
+  return [<Lines key="before" lines={before} />, <Lines key="after" lines={after} />];
+}
+
+const SIGNS = { same: ' ', removed: '-', added: '+' } as const;
+
+function Lines({ lines }: { lines: readonly Line[] }) {
+  return lines.map(({ kind, parts }, at) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: a line is known by its place alone.
+    <div key={at} className={classes.line} data-kind={kind}>
+      <span aria-hidden="true" className={classes.sign}>
+        {SIGNS[kind]}
+      </span>
+      <span>
+        {kind !== 'same' && <VisuallyHidden>{`${kind}: `}</VisuallyHidden>}
+        {parts.map(({ text, changed }, place) =>
+          // biome-ignore lint/suspicious/noArrayIndexKey: the same of its parts.
+          changed ? <mark key={place}>{text}</mark> : text,
+        )}
+      </span>
+    </div>
+  ));
 }
 
 function shown(value: Json | undefined): string {

@@ -23,7 +23,7 @@ describe('a job as a command', () => {
   test('of the command line uses flags where there are flags for everything', () => {
     expect(cliCommand({ url, body })).toBe(
       [
-        `CARILLON_URL=http://127.0.0.1:7420 npx carillon jobs create 'ada'\\''s report'`,
+        `CARILLON_URL=http://127.0.0.1:7420 npx --no-install carillon jobs create 'ada'\\''s report'`,
         `--http 'https://example.org/?a=1&b=2'`,
         `--cron '0 9 * * 1-5'`,
         '--tz Europe/Paris',

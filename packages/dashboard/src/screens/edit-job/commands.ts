@@ -3,6 +3,7 @@
  * a script. The key is read from the environment, never written into a text. Pure.
  */
 import type { Json } from '@carillon/client';
+import { COMMAND } from '../../ui/command-name.ts';
 import { type Body, isObject } from './job-body.ts';
 
 export interface CommandSubject {
@@ -25,7 +26,7 @@ export function curlCommand({ url, body, jobId }: CommandSubject): string {
 
 /** By flags where every field has one, else with the definition as JSON on the standard input. */
 export function cliCommand({ url, body, jobId }: CommandSubject): string {
-  const command = `CARILLON_URL=${shellWord(url)} npx carillon jobs`;
+  const command = `CARILLON_URL=${shellWord(url)} ${COMMAND} jobs`;
   const flags = jobId === undefined ? flagsOf(body) : undefined;
   if (flags) return [`${command} create ${shellWord(String(body.name ?? ''))}`, ...flags].join(' \\\n  ');
   const verb = jobId === undefined ? 'create' : `update ${jobId}`;

@@ -1,7 +1,9 @@
 /** Makes a new job, also as a copy of another (`from`), and edits one that is there. */
+
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { usePermission } from '../../api/session.ts';
 import { NotAllowed } from '../../shell/not-found.tsx';
 import { Loaded } from '../../ui/card.tsx';
@@ -54,7 +56,7 @@ export function EditJobScreen() {
 /** Read when the editing begins: what changes meanwhile must not move under the hands of who types. */
 function useJobOnce(jobId: string) {
   return useQuery({
-    queryKey: ['to-edit', jobId],
+    queryKey: queryKeys.jobToEdit(jobId),
     queryFn: ({ signal }) => carillon.jobs.get(jobId, { signal }),
     staleTime: 0,
     gcTime: 0,

@@ -1,6 +1,7 @@
 /** What every field of the form needs: the body that it shows a part of, how to change it, and what is wrong with which part. */
 import { CarillonError, type Json } from '@carillon/client';
 import { createContext, type ReactNode, useContext } from 'react';
+import { fixWords, wordsAtField } from '../../ui/refusal-words.ts';
 import { type Body, valueAt } from './job-body.ts';
 
 export interface FormState {
@@ -9,6 +10,8 @@ export interface FormState {
   readonly replace: (body: Body) => void;
   /** What the server refused: of the last save, and of the preview. */
   readonly errors: readonly unknown[];
+  /** Of the job that is edited: its name is known also to those who may not list users. */
+  readonly owner?: { readonly id: string; readonly name: string } | undefined;
   /** Editing a job that is there. */
   readonly isEdit: boolean;
 }
@@ -40,7 +43,7 @@ export function useField(path: string): Field {
   return {
     value,
     set: (to) => set(path, to),
-    error: told && [told.message, told.fix].filter(Boolean).join(' '),
+    error: told && [wordsAtField(told.message, path), fixWords(told)].filter(Boolean).join(' '),
     text: typeof value === 'string' || typeof value === 'number' ? String(value) : '',
   };
 }

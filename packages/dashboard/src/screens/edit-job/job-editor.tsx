@@ -2,12 +2,15 @@
  * The form and the JSON of one body, with the preview beside them. Whatever is typed is kept as a draft of this tab until it was
  * saved; what the server refuses is told at its field.
  */
+
 import type { Job, Json, PreviewRequest } from '@carillon/client';
 import { Alert, Box, Button, Grid, Group, SegmentedControl, Stack, Text, Title } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import { carillon } from '../../api/carillon.ts';
+import { KEPT } from '../../api/polling.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { Waiting } from '../../ui/card.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { CopyAs } from './copy-as.tsx';
@@ -70,7 +73,7 @@ export function JobEditor({ draftId, title, initial, job }: JobEditorProps) {
   return (
     <FormProvider
       value={{
-        ...{ body, replace, errors, isEdit: job !== undefined },
+        ...{ body, replace, errors, isEdit: job !== undefined, owner: ownerOf(job) },
         set: (path, value) => replace(withValue(body, path, value)),
       }}
     >
@@ -151,6 +154,10 @@ export function JobEditor({ draftId, title, initial, job }: JobEditorProps) {
   );
 }
 
+function ownerOf(job: Job | undefined) {
+  return job?.user_id && job.user_name ? { id: job.user_id, name: job.user_name } : undefined;
+}
+
 /** Only what differs from what the page would show anyway is a draft. */
 function restore(draftId: string, initial: Body): Draft | undefined {
   const draft = readDraft(draftId);
@@ -169,9 +176,9 @@ function usePreview(body: Body, job: Job | undefined) {
   const [settled] = useDebouncedValue(key, PREVIEW_AFTER_MS);
   const request = JSON.parse(settled) as PreviewRequest;
   const { data, error } = useQuery({
-    queryKey: ['schedules', 'preview', settled],
+    queryKey: queryKeys.schedule('preview', settled),
     queryFn: ({ signal }) => carillon.schedules.preview({ ...request, count: FIRES }, { signal }),
-    staleTime: 10_000,
+    staleTime: KEPT.previewMs,
   });
   return { data, error, schedule: request };
 }

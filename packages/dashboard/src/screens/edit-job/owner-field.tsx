@@ -1,9 +1,10 @@
 /** Who a job belongs to, chosen by name. The id of a user that the caller may not see can be typed. */
 import { Select } from '@mantine/core';
 import { useState } from 'react';
+import { useCaller } from '../../api/session.ts';
 import { useUserNames } from '../jobs/use-names.ts';
 import { ORDER } from './fields.tsx';
-import { useField } from './form-context.tsx';
+import { useField, useForm } from './form-context.tsx';
 
 const SHOWN_MAX = 60;
 /** Before the id of somebody whose name is not known. */
@@ -11,7 +12,12 @@ const ID_OF = 'id ';
 
 export function OwnerField() {
   const { text, set, error } = useField('user_id');
-  const users = useUserNames();
+  const { owner, isEdit } = useForm();
+  const caller = useCaller();
+  // A new job that names nobody belongs to who makes it; the admin key is nobody.
+  const maker = isEdit ? undefined : caller?.user_name;
+  const known = useUserNames();
+  const users = owner && known.every(({ id }) => id !== owner.id) ? [...known, owner] : known;
   const [typed, setTyped] = useState('');
   const options = users.map(({ id, name }) => ({ value: id, label: name }));
   const isFound = options.some(({ label }) => label.toLowerCase().includes(typed.trim().toLowerCase()));
@@ -22,7 +28,7 @@ export function OwnerField() {
     <Select
       label="Owner"
       description="Whose job it is: people who may only change their own jobs may change it."
-      placeholder="nobody"
+      placeholder={maker == null ? 'nobody' : `${maker} (you)`}
       inputWrapperOrder={ORDER}
       data-field="user_id"
       searchable

@@ -1,11 +1,13 @@
 /** Saves the job: a new one at once, a change after its difference was shown. A stale save shows theirs and yours, and loses nothing. */
+
 import { CarillonError, type Job, type JobFields, type Json, type NewJob } from '@carillon/client';
 import { Button, Group, Text, Tooltip } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { carillon, isSignedOut } from '../../api/carillon.ts';
-import { SESSION_KEY, usePermission } from '../../api/session.ts';
+import { queryKeys } from '../../api/query-keys.ts';
+import { usePermission } from '../../api/session.ts';
 import { notify } from '../../ui/notify.ts';
 import { randomKey } from '../../ui/random-key.ts';
 import classes from './edit-job.module.css';
@@ -50,12 +52,12 @@ export function SaveBar(props: SaveBarProps) {
     onSuccess: async ({ job_id: jobId, name }) => {
       forget();
       notify({ message: `${name ?? 'The job'} was ${job ? 'saved' : 'made'}.` });
-      await queries.invalidateQueries({ queryKey: ['jobs'] });
+      await queries.invalidateQueries({ queryKey: queryKeys.all('jobs') });
       await navigate({ to: '/jobs/$jobId', params: { jobId } });
     },
     onError: async (error) => {
       setAsking(false);
-      if (isSignedOut(error)) return queries.setQueryData(SESSION_KEY, null);
+      if (isSignedOut(error)) return queries.setQueryData(queryKeys.session(), null);
       if (!(error instanceof CarillonError && STALE.has(error.code)) || !job) {
         onRefusal(error);
         return focusField(error);

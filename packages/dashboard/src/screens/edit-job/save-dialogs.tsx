@@ -21,6 +21,7 @@ export function SaveDialog({ before, after, busy, error, onClose, onSave }: Save
       <Stack gap="md">
         <ChangesTable
           label="Changes"
+          isDifference
           columns={['Before', 'After']}
           rows={changes.map(({ field, before: was, after: is }) => ({ field, values: [was, is] }))}
         />

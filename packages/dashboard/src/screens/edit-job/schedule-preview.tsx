@@ -1,8 +1,11 @@
 /** What the schedule means: in words, its next fires by two clocks, and what changes of the clock do to it. */
+
 import type { SchedulePreview as Preview, PreviewRequest } from '@carillon/client';
 import { Skeleton, Stack, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { carillon } from '../../api/carillon.ts';
+import { KEPT } from '../../api/polling.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { Card } from '../../ui/card.tsx';
 import { nextClockChange } from '../../ui/clock-changes.ts';
 import { useZone } from '../../ui/preferences.tsx';
@@ -86,14 +89,14 @@ function AroundClockChange(props: { schedule: PreviewRequest; zone: string; own:
   const change = nextClockChange(zone, Date.now());
   const fromMs = change && Math.max(Date.now(), change.at.getTime() - 1.5 * DAY_MS);
   const { data: fires = [] } = useQuery({
-    queryKey: ['schedules', 'clock-change', JSON.stringify(schedule), change?.at.toISOString()],
+    queryKey: queryKeys.schedule('clock-change', JSON.stringify(schedule), change?.at.toISOString()),
     queryFn: async ({ signal }) => {
       const after = new Date(fromMs!).toISOString();
       const around = await carillon.schedules.preview({ ...schedule, after, count: AROUND }, { signal });
       return around.fires.map(({ at }) => at);
     },
     enabled: change !== undefined,
-    staleTime: 60_000,
+    staleTime: KEPT.seldomMs,
   });
   if (!change || fires.length === 0) return null;
   return (

@@ -1,9 +1,12 @@
 /** A month of coming fires in the zone of the job, with the days on which clocks change. */
+
 import type { Job } from '@carillon/client';
 import { Anchor, Button, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
+import { KEPT } from '../../api/polling.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { isForward, nextClockChange } from '../../ui/clock-changes.ts';
 import { useZone } from '../../ui/preferences.tsx';
@@ -24,7 +27,6 @@ import { othersText, worstOf } from './others.ts';
 
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 const TIMES_SHOWN_MAX = 3;
-const KEPT_MS = 60_000;
 
 export function CalendarTab({ job, month: asked }: { job: Job; month: string | undefined }) {
   const own = useZone();
@@ -34,9 +36,9 @@ export function CalendarTab({ job, month: asked }: { job: Job; month: string | u
   const month = isMonth(asked) ? asked : today.slice(0, 7);
   const weeks = weeksOf(month);
   const fires = useQuery({
-    queryKey: ['schedules', 'calendar', job.job_id, month, job.version, zone],
+    queryKey: queryKeys.schedule('calendar', job.job_id, month, job.version, zone),
     queryFn: ({ signal }) => readMonth(job, { weeks, zone, signal }),
-    staleTime: KEPT_MS,
+    staleTime: KEPT.seldomMs,
   });
   const show = (to: string | undefined) =>
     void navigate({

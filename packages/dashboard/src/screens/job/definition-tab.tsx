@@ -64,7 +64,7 @@ function Rows({ job, zone }: { job: Job; zone: string }) {
       <Row name="Name">{job.name}</Row>
       <Row name="Key">{job.key}</Row>
       <Row name="Namespace">{job.namespace}</Row>
-      <Row name="Owner">{job.user_id && <Owner userId={job.user_id} />}</Row>
+      <Row name="Owner">{job.user_id && <Owner job={job} />}</Row>
       <Row name="Version">{String(job.version)}</Row>
       <Row name="Handler">{job.handler}</Row>
       <Row name="Schedule">{scheduleWords(job, zone)}</Row>

@@ -1,10 +1,12 @@
 /** The name and state of a job, when it runs, and everything that can be done with it. */
+
 import type { Job } from '@carillon/client';
 import { Badge, Group, Stack, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { carillon } from '../../api/carillon.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { usePermission } from '../../api/session.ts';
 import { ActionButton } from '../../ui/action-button.tsx';
 import { LinkButton } from '../../ui/link-button.tsx';
@@ -30,7 +32,7 @@ export function JobHeader({ job }: { job: Job }) {
   const update = usePermission('jobs.update', about);
   const create = usePermission('jobs.create', { namespace });
   const run = usePermission('jobs.run', about);
-  const reread = () => queries.invalidateQueries({ queryKey: ['jobs'] });
+  const reread = () => queries.invalidateQueries({ queryKey: queryKeys.all('jobs') });
   const isOver = OVER.has(status);
   useShortcuts({
     e: () => update.allowed && navigate({ to: '/jobs/$jobId/edit', params: { jobId } }),
@@ -137,7 +139,7 @@ export function JobHeader({ job }: { job: Job }) {
             run={async () => {
               await carillon.jobs.remove(jobId);
               await navigate({ to: '/jobs' });
-              await queries.invalidateQueries({ queryKey: ['jobs', 'list'] });
+              await queries.invalidateQueries({ queryKey: queryKeys.jobs() });
               return `${name} was deleted.`;
             }}
           />

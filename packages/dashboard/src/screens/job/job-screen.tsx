@@ -1,9 +1,11 @@
 /** One job: whether and when it will run, how its last runs went, and what can be done with it. */
+
 import type { ListedRun } from '@carillon/client';
 import { Stack, Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { useRefreshMs } from '../../api/use-refresh.ts';
 import { Loaded } from '../../ui/card.tsx';
 import { Empty } from '../../ui/empty.tsx';
@@ -32,7 +34,7 @@ export function JobScreen() {
   const navigate = useNavigate();
   const refetchInterval = useRefreshMs();
   const job = useQuery({
-    queryKey: ['jobs', jobId],
+    queryKey: queryKeys.job(jobId),
     queryFn: ({ signal }) => carillon.jobs.get(jobId, { signal }),
     refetchInterval,
     placeholderData: undefined,
@@ -67,7 +69,7 @@ export function JobScreen() {
               <DefinitionTab job={found} />
             </Tabs.Panel>
             <Tabs.Panel value="versions">
-              <VersionsTab jobId={jobId} />
+              <VersionsTab job={found} />
             </Tabs.Panel>
             <Tabs.Panel value="calendar">
               <CalendarTab job={found} month={month} />
@@ -85,7 +87,7 @@ function Runs({ jobId }: { jobId: string }) {
   return (
     <VirtualList
       label="Runs of this job"
-      queryKey={['jobs', jobId, 'runs']}
+      queryKey={queryKeys.ofJob(jobId, 'runs')}
       list={() => carillon.runs.list({ job_id: jobId, attempts: 'last', limit: PAGE })}
       columns={RUN_COLUMNS}
       idOf={idOf}

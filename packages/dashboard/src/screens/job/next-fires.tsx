@@ -1,8 +1,10 @@
 /** The next fires of a job one by one: each can be skipped, and a skipped one brought back until it is due. */
+
 import type { Job, SchedulePreview } from '@carillon/client';
 import { Table, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { carillon } from '../../api/carillon.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { ActionButton } from '../../ui/action-button.tsx';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { notify } from '../../ui/notify.ts';
@@ -22,7 +24,7 @@ export function NextFires({ job }: { job: Job }) {
   const isRecurring = job.schedule_type === 'CRON' || job.schedule_type === 'INTERVAL';
   const fires = useQuery({
     // With every fire and every change there are others.
-    queryKey: ['jobs', jobId, 'fires', version, next],
+    queryKey: queryKeys.ofJob(jobId, 'fires', version, next),
     queryFn: ({ signal }) => carillon.schedules.preview({ job_id: jobId, count: SHOWN }, { signal }),
     enabled: isRecurring,
   });
@@ -97,7 +99,7 @@ function inWords(ms: number): string {
 function SkipButton({ job, fire: { at, skipped_by: by }, when }: { job: Job; fire: Fire; when: string }) {
   const { job_id: jobId, name, namespace, user_id: userId } = job;
   const queries = useQueryClient();
-  const reread = () => queries.invalidateQueries({ queryKey: ['jobs'] });
+  const reread = () => queries.invalidateQueries({ queryKey: queryKeys.all('jobs') });
   const skip = async () => {
     await carillon.jobs.skip(jobId, at);
     await reread();

@@ -1,15 +1,22 @@
 /** Starts a run at once, with a change of the payload and a reason where somebody wants to give them. One dialog makes one run. */
+
 import type { Job, Json } from '@carillon/client';
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { carillon } from '../../api/carillon.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { usePermission } from '../../api/session.ts';
 import { JsonInput } from '../../ui/json-input.tsx';
 import { notify } from '../../ui/notify.ts';
 import { Problem } from '../../ui/problem.tsx';
 import { randomKey } from '../../ui/random-key.ts';
+
+const PLACEHOLDERS: Readonly<Record<string, string>> = {
+  http: '{"body": {"dry_run": true}}',
+  script: '{"args": ["--dry-run"]}',
+};
 
 export function RunNowDialog({ job, onClose }: { job: Job; onClose: () => void }) {
   const { job_id: jobId, name, namespace, user_id: userId } = job;
@@ -29,8 +36,8 @@ export function RunNowDialog({ job, onClose }: { job: Job; onClose: () => void }
         ...(reason !== '' && { reason }),
       }),
     onSuccess: async ({ run_id: runId }) => {
-      notify({ message: `A run of ${name} was started.` });
-      await queries.invalidateQueries({ queryKey: ['jobs', jobId] });
+      notify({ message: `A run of ${name} was added.` });
+      await queries.invalidateQueries({ queryKey: queryKeys.job(jobId) });
       await navigate({ to: '/runs/$runId', params: { runId } });
     },
   });
@@ -61,7 +68,7 @@ export function RunNowDialog({ job, onClose }: { job: Job; onClose: () => void }
               value={input}
               mustBe="object"
               minRows={3}
-              placeholder='{"body": {"dry_run": true}}'
+              placeholder={PLACEHOLDERS[job.handler] ?? '{"dry_run": true}'}
               onChange={setInput}
               onValid={setIsValid}
             />

@@ -1,8 +1,10 @@
 /** The last runs of a job at a glance: how long each took, and which failed. People who cannot see it get the same as a table. */
+
 import { Group, Text, VisuallyHidden } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { useRefreshMs } from '../../api/use-refresh.ts';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { useZone } from '../../ui/preferences.tsx';
@@ -22,7 +24,7 @@ const HEIGHT_PX_MIN = 4;
 export function RunStrip({ jobId }: { jobId: string }) {
   const zone = useZone();
   const runs = useQuery({
-    queryKey: ['jobs', jobId, 'runs', 'strip'],
+    queryKey: queryKeys.ofJob(jobId, 'runs', 'strip'),
     queryFn: async ({ signal }) =>
       (await carillon.runs.list({ job_id: jobId, attempts: 'last', limit: RUNS_MAX }, { signal }).page())
         .items,

@@ -2,7 +2,9 @@
  * The last runs of a job as bars: as high as they took long, measured by the slowest but a few (p95), so that one very slow run does not
  * flatten the others. What failed hangs below the line. Pure.
  */
+
 import type { RunStatus, ShortRun } from '@carillon/client';
+import { hasFailed } from '../../ui/run-state.ts';
 
 export interface Bar {
   readonly runId: string;
@@ -16,7 +18,6 @@ export interface Bar {
   readonly below: boolean;
 }
 
-const FAILED: ReadonlySet<RunStatus> = new Set(['FAILED', 'TIMED_OUT', 'LOST']);
 /** A bar that is there must be seen. */
 const HEIGHT_MIN = 0.08;
 
@@ -42,7 +43,7 @@ export function stripBars(runs: readonly ShortRun[], now: number): { bars: Bar[]
       attempts: run.attempt_number,
       error: run.error_message,
       height: Math.min(1, Math.max(HEIGHT_MIN, share)),
-      below: FAILED.has(run.status),
+      below: hasFailed(run.status),
     };
   });
   return { bars, p95Ms };

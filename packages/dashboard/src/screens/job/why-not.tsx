@@ -1,9 +1,11 @@
 /** Why a run of the job waits, or why it failed: what holds it, how long that may take, and what a person can do. */
+
 import type { Job, Why } from '@carillon/client';
 import { Alert, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { may, useCaller } from '../../api/session.ts';
 import { useRefreshMs } from '../../api/use-refresh.ts';
 import { Advice } from '../../ui/advice.tsx';
@@ -16,7 +18,7 @@ export function WhyNot({ job }: { job: Job }) {
   const waits = (job.waiting_runs ?? 0) > 0;
   const refetchInterval = useRefreshMs();
   const { data: why } = useQuery({
-    queryKey: ['jobs', job.job_id, 'why'],
+    queryKey: queryKeys.ofJob(job.job_id, 'why'),
     queryFn: ({ signal }) => carillon.jobs.why(job.job_id, { signal }),
     refetchInterval,
     enabled: waits || job.status === 'FAILED',
@@ -77,7 +79,7 @@ const isTold = ({ code }: Why['reasons'][number]) => code !== 'dead_letter';
 
 function useLastRunId({ job_id: jobId }: Job, enabled: boolean): string | undefined {
   const { data } = useQuery({
-    queryKey: ['jobs', jobId, 'last run'],
+    queryKey: queryKeys.ofJob(jobId, 'last run'),
     queryFn: ({ signal }) =>
       carillon.runs.list({ job_id: jobId, attempts: 'last', limit: 1 }, { signal }).page(),
     enabled,
@@ -90,7 +92,7 @@ export function OpenLetters({ job }: { job: Job }) {
   const { job_id: jobId, namespace, user_id: userId } = job;
   const allowed = may(useCaller(), 'dead_letters.read', { namespace, userId });
   const { data } = useQuery({
-    queryKey: ['dead', 'list', 'of job', jobId],
+    queryKey: queryKeys.deadLetters('of job', jobId),
     queryFn: () => carillon.deadLetters.list({ job_id: jobId, handled: false, limit: LETTERS_MAX }).page(),
     enabled: allowed,
   });

@@ -9,7 +9,6 @@ import type { Column } from '../../ui/virtual-list.tsx';
 import classes from './jobs.module.css';
 import { OutcomeStrip } from './outcome-strip.tsx';
 import { scheduleWords } from './schedule-words.ts';
-import { useUserName } from './use-names.ts';
 
 const LABELS_SHOWN_MAX = 3;
 /** Of an id whose name may not be read. */
@@ -20,27 +19,29 @@ export function jobColumns({ withNamespace }: { withNamespace: boolean }): reado
     {
       key: 'status',
       title: 'State',
-      width: '104px',
+      width: '94px',
       from: 'sm',
       cell: (job) => <StateBadge state={stateOf(job)} title={job.waiting_reason ?? undefined} />,
     },
     {
       key: 'name',
       title: 'Name',
-      width: 'minmax(120px, 3fr)',
+      width: 'minmax(160px, 1fr)',
       cell: (job) => <Name job={job} withNamespace={withNamespace} />,
     },
     {
       key: 'schedule',
-      title: 'Runs',
-      width: 'minmax(130px, 2fr)',
-      from: 'sm',
+      title: 'Schedule',
+      // With a zone, such as "every weekday at 09:00 (Europe/Paris)".
+      width: 'minmax(160px, 248px)',
+      from: 'md',
+      below: true,
       cell: (job) => <Words job={job} />,
     },
     {
       key: 'next',
       title: 'Next',
-      width: '124px',
+      width: '112px',
       cell: (job) =>
         job.status === 'PAUSED' ? (
           <span className="muted">paused</span>
@@ -54,7 +55,7 @@ export function jobColumns({ withNamespace }: { withNamespace: boolean }): reado
     {
       key: 'strip',
       title: 'Last 20 runs',
-      width: '106px',
+      width: '84px',
       from: 'md',
       cell: ({ job_id: jobId }) => <OutcomeStrip jobId={jobId} />,
     },
@@ -62,9 +63,9 @@ export function jobColumns({ withNamespace }: { withNamespace: boolean }): reado
     {
       key: 'owner',
       title: 'Owner',
-      width: '90px',
+      width: '66px',
       from: 'md',
-      cell: ({ user_id: id }) => <Owner userId={id} />,
+      cell: (job) => <Owner job={job} />,
     },
   ];
 }
@@ -121,11 +122,10 @@ function LastRun({ job: { last_run: run } }: { job: ListedJob }) {
   );
 }
 
-export function Owner({ userId }: { userId: string | null }) {
-  const userName = useUserName();
+export function Owner({ job }: { job: Pick<ListedJob, 'user_id' | 'user_name'> }) {
+  const { user_id: userId, user_name: name } = job;
   if (userId === null) return <span className="muted">–</span>;
-  const name = userName(userId);
-  if (name !== undefined) return <span title={userId}>{name}</span>;
+  if (name != null) return <span title={userId}>{name}</span>;
   return (
     <span className="mono" title={userId}>
       {userId.slice(0, ID_SHOWN_MAX)}

@@ -92,7 +92,7 @@ export function JobFilters({ search }: { search: JobSearch }) {
         onChange={(status) => change({ status })}
       />
       <ChoiceFilter
-        label="Runs"
+        label="Schedule"
         width={125}
         value={search.type}
         options={TYPES}

@@ -1,13 +1,16 @@
 /** All jobs, newest first, narrowed by the address: when each runs, how its last run went, and actions on many at once. */
+
 import type { JobFilter, ListedJob } from '@carillon/client';
 import { Button, Group, Stack, Title } from '@mantine/core';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useCallback, useMemo, useState } from 'react';
-import { BASE_URL, carillon } from '../../api/carillon.ts';
+import { carillon } from '../../api/carillon.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { usePermission } from '../../api/session.ts';
 import { useRefreshMs } from '../../api/use-refresh.ts';
 import { BulkBar } from '../../ui/bulk/bulk-bar.tsx';
 import { Empty } from '../../ui/empty.tsx';
+import { useFirstCommand } from '../../ui/first-command.ts';
 import { LinkButton } from '../../ui/link-button.tsx';
 import { useShortcuts } from '../../ui/shortcuts.ts';
 import { VirtualList } from '../../ui/virtual-list.tsx';
@@ -23,6 +26,7 @@ const NOTHING: ReadonlySet<string> = new Set();
 
 export function JobsScreen() {
   const search = route.useSearch();
+  const command = useFirstCommand();
   const { ns, sort } = search;
   const navigate = useNavigate();
   const create = usePermission('jobs.create', { namespace: ns });
@@ -62,7 +66,7 @@ export function JobsScreen() {
       <div className={classes.list}>
         <VirtualList
           label="Jobs"
-          queryKey={['jobs', 'list', search]}
+          queryKey={queryKeys.jobs(search)}
           list={() =>
             carillon.jobs.list({
               ...jobFilterOf(search),
@@ -84,7 +88,7 @@ export function JobsScreen() {
                 </Button>
               </Empty>
             ) : (
-              <Empty title="No jobs yet" command={firstJob()}>
+              <Empty title="No jobs yet" command={command}>
                 Make the first one with New job, or paste this into a terminal:
               </Empty>
             )
@@ -96,8 +100,3 @@ export function JobsScreen() {
 }
 
 const idOf = ({ job_id: id }: ListedJob) => id;
-
-function firstJob(): string {
-  const url = BASE_URL.href.replace(/\/$/, '');
-  return `CARILLON_URL=${url} npx carillon jobs create hello --http ${url}/health/live`;
-}

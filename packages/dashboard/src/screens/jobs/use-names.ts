@@ -1,20 +1,22 @@
 /** Names for what rows only have ids of, as far as the caller may read them. */
+
 import type { Handler } from '@carillon/client';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { carillon } from '../../api/carillon.ts';
+import { KEPT } from '../../api/polling.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { may, useCaller } from '../../api/session.ts';
 
 const READ_MAX = 200;
 const USERS_MAX = 1_000;
-const KEPT_MS = 60_000;
 
 /** The namespaces that the caller sees; the same answer as that of the picker in the header. */
 export function useNamespaces(): readonly string[] {
   const { data = [] } = useQuery({
-    queryKey: ['namespaces'],
+    queryKey: queryKeys.namespaces(),
     queryFn: () => carillon.namespaces.list({ limit: READ_MAX }).toArray({ max: READ_MAX }),
-    staleTime: KEPT_MS,
+    staleTime: KEPT.seldomMs,
   });
   return data.map(({ name }) => name);
 }
@@ -22,9 +24,9 @@ export function useNamespaces(): readonly string[] {
 /** The handlers that are known. */
 export function useHandlers(): readonly Handler[] | undefined {
   return useQuery({
-    queryKey: ['handlers', 'names'],
+    queryKey: queryKeys.handlerNames(),
     queryFn: () => carillon.handlers.list({ limit: READ_MAX }).toArray({ max: READ_MAX }),
-    staleTime: KEPT_MS,
+    staleTime: KEPT.seldomMs,
   }).data;
 }
 
@@ -37,9 +39,9 @@ export interface UserName {
 export function useUserNames(): readonly UserName[] {
   const caller = useCaller();
   const { data = [] } = useQuery({
-    queryKey: ['users', 'names'],
+    queryKey: queryKeys.users('names'),
     queryFn: () => carillon.users.list({ limit: USERS_MAX }).toArray({ max: USERS_MAX }),
-    staleTime: KEPT_MS,
+    staleTime: KEPT.seldomMs,
     enabled: may(caller, 'users.read'),
   });
   return useMemo(() => {
@@ -48,10 +50,4 @@ export function useUserNames(): readonly UserName[] {
       names.set(caller.user_id, caller.user_name ?? caller.name);
     return [...names].map(([id, name]) => ({ id, name }));
   }, [data, caller]);
-}
-
-/** Who a user is; undefined where their name may not be read. */
-export function useUserName(): (userId: string) => string | undefined {
-  const names = useUserNames();
-  return (userId) => names.find(({ id }) => id === userId)?.name;
 }

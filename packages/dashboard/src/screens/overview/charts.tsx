@@ -1,17 +1,16 @@
 /** Attempts by outcome, and how late runs started, over time. */
+
 import type { RunStats } from '@carillon/client';
 import { Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { Chart, type Series } from '../../ui/chart.tsx';
+import { LATE_MS } from '../../ui/run-state.ts';
 import { count, duration } from '../../ui/time.ts';
 
 interface Props {
   readonly stats: RunStats;
   readonly onRange: (from: number, to: number) => void;
 }
-
-/** What the product promises. */
-const LATE_MS = 2_000;
 
 function useTimes({ from, to, bucket, buckets }: RunStats) {
   return useMemo(() => {

@@ -2,6 +2,7 @@
 import type { FailureGroup } from '@carillon/client';
 import { Group, Stack, Text } from '@mantine/core';
 import { Link, useSearch } from '@tanstack/react-router';
+import { HiddenNote } from '../../ui/hidden-note.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { StateIcon } from '../../ui/state-badge.tsx';
 import { count } from '../../ui/time.ts';
@@ -24,36 +25,42 @@ export function Failures({ groups, range }: { groups: readonly FailureGroup[]; r
       </Group>
     );
   return (
-    <Stack gap={0} component="ul" className={classes.groups}>
-      {groups.map((group) => (
-        <li key={`${group.fingerprint} ${group.namespace}`} className={classes.group}>
-          <span className={classes.count}>{count(group.count)}×</span>
-          <div className={classes.words}>
-            <Link to="/runs/$runId" params={{ runId: group.sample_run_id }} className={classes.message}>
-              {group.message}
-            </Link>
-            <Text size="xs" c="dimmed" component="div" className={classes.about}>
-              {group.handler ?? 'several handlers'} ·{' '}
-              <Link to="/jobs/$jobId" params={{ jobId: group.sample_job_id }}>
-                {group.sample_job_name ?? 'a deleted job'}
+    <>
+      <Stack gap={0} component="ul" className={classes.groups}>
+        {groups.map((group) => (
+          <li key={`${group.fingerprint} ${group.namespace}`} className={classes.group}>
+            <span className={classes.count}>{count(group.count)}×</span>
+            <div className={classes.words}>
+              <Link to="/runs/$runId" params={{ runId: group.sample_run_id }} className={classes.message}>
+                {group.message}
               </Link>
-              {group.jobs > 1 ? ` and ${group.jobs - 1} more` : ''} · last <Instant at={group.last_at} />
-            </Text>
-          </div>
-          <Link
-            to="/runs"
-            search={{
-              ns: ns ?? group.namespace,
-              ...{ status: 'FAILED,TIMED_OUT', since: range, attempts: 'all' },
-              ...(group.handler !== null && { handler: group.handler, failure: group.fingerprint }),
-              ...(group.jobs === 1 && { job: group.sample_job_id }),
-            }}
-            className="nowrap"
-          >
-            all runs
-          </Link>
-        </li>
-      ))}
-    </Stack>
+              <Text size="xs" c="dimmed" component="div" className={classes.about}>
+                {group.handler ?? 'several handlers'} ·{' '}
+                <Link to="/jobs/$jobId" params={{ jobId: group.sample_job_id }}>
+                  {group.sample_job_name ?? 'a deleted job'}
+                </Link>
+                {group.jobs > 1 ? ` and ${group.jobs - 1} more` : ''} · last <Instant at={group.last_at} />
+              </Text>
+            </div>
+            <Link
+              to="/runs"
+              search={{
+                ns: ns ?? group.namespace,
+                ...{ status: 'FAILED,TIMED_OUT', since: range, attempts: 'all' },
+                ...(group.handler !== null && { handler: group.handler, failure: group.fingerprint }),
+                ...(group.jobs === 1 && { job: group.sample_job_id }),
+              }}
+              className="nowrap"
+            >
+              all runs
+            </Link>
+          </li>
+        ))}
+      </Stack>
+      <Text size="xs" c="dimmed">
+        Counted are attempts: a run that was tried again counts each time that it failed.
+      </Text>
+      <HiddenNote text={groups.find(({ message }) => message.includes('[hidden]'))?.message} />
+    </>
   );
 }

@@ -2,15 +2,16 @@
 import { Button, Code, Group, Stack, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { BASE_URL, carillon, setCsrfToken } from '../../api/carillon.ts';
+import { carillon, setCsrfToken } from '../../api/carillon.ts';
 import { may, sessionQuery, useCaller } from '../../api/session.ts';
 import { Card } from '../../ui/card.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
+import { useFirstCommand } from '../../ui/first-command.ts';
 import { InviteForm } from '../settings/users-part.tsx';
 
 export function FirstSteps() {
   const caller = useCaller();
-  const command = `npx carillon jobs create hello --http ${new URL('health/live', BASE_URL).href} --wait`;
+  const command = useFirstCommand();
   return (
     <Stack maw={720}>
       <Title order={1} size="h3">

@@ -1,8 +1,11 @@
 /** What failed and why, whether we keep up, and what comes next: the first page. */
+
 import { Button, Group, SegmentedControl, SimpleGrid, Stack, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
+import { POLLING } from '../../api/polling.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { may, useCaller } from '../../api/session.ts';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { useFilters } from '../../ui/filters.tsx';
@@ -14,7 +17,6 @@ import { Upcoming } from './upcoming.tsx';
 
 const route = getRouteApi('/shell/');
 const RANGES = ['1h', '6h', '24h', '7d'] as const;
-const REFRESH_MS = 15_000;
 
 export function OverviewScreen() {
   const search = route.useSearch();
@@ -24,17 +26,17 @@ export function OverviewScreen() {
   const caller = useCaller();
   const inNamespace = ns === undefined ? {} : { namespace: ns };
   const stats = useQuery({
-    queryKey: ['stats', 'over time', ns, range],
+    queryKey: queryKeys.overTime(ns, range),
     queryFn: ({ signal }) => carillon.stats.overTime({ ...inNamespace, from: range }, { signal }),
-    refetchInterval: REFRESH_MS,
+    refetchInterval: POLLING.overviewMs,
   });
   const failures = useQuery({
-    queryKey: ['failures', ns, range],
+    queryKey: queryKeys.failures(ns, range),
     queryFn: ({ signal }) => carillon.stats.failures({ ...inNamespace, from: range, limit: 20 }, { signal }),
-    refetchInterval: REFRESH_MS,
+    refetchInterval: POLLING.overviewMs,
   });
   const jobs = useQuery({
-    queryKey: ['jobs', 'list', 'any', ns],
+    queryKey: queryKeys.jobs('any', ns),
     queryFn: () => carillon.jobs.list({ ...inNamespace, limit: 1 }).page(),
   });
   const openRange = (from: number, to: number) =>

@@ -1,11 +1,13 @@
 /** Runs that nobody can run: no worker offers their handler, so they wait for ever unless somebody helps. */
 import { Alert, Group, Text } from '@mantine/core';
 import { Link, useSearch } from '@tanstack/react-router';
+import { may, useCaller } from '../../api/session.ts';
 import { useNowStats } from '../../shell/status-bar.tsx';
 import { LinkButton } from '../../ui/link-button.tsx';
 
 export function Unoffered() {
   const handlers = useNowStats()?.unoffered_handlers ?? [];
+  const seesWorkers = may(useCaller(), 'workers.read');
   const { ns } = useSearch({ strict: false });
   if (handlers.length === 0) return null;
   return (
@@ -31,10 +33,14 @@ export function Unoffered() {
           </span>
         ))}
         . Their runs wait until one does. If a name is misspelled, edit the job.
+        {handlers.includes('script') &&
+          ' Scripts need a server that was started with --script-enabled, or a worker for them (docs/scripts.md).'}
       </Text>
-      <Group mt={8}>
-        <LinkButton label="See the workers" to="/workers" variant="default" />
-      </Group>
+      {seesWorkers && (
+        <Group mt={8}>
+          <LinkButton label="See the workers" to="/workers" variant="default" />
+        </Group>
+      )}
     </Alert>
   );
 }

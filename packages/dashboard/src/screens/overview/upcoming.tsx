@@ -1,26 +1,28 @@
 /** The next starts, as the schedules say. */
+
 import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
+import { POLLING } from '../../api/polling.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { Loaded } from '../../ui/card.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { SimpleTable } from '../../ui/simple-table.tsx';
 
 const SHOWN_MAX = 10;
 const READ_MAX = 200;
-const REFRESH_MS = 15_000;
 
 export function Upcoming({ namespace }: { namespace: string | undefined }) {
   const upcoming = useQuery({
-    queryKey: ['jobs', 'list', 'upcoming', namespace],
+    queryKey: queryKeys.jobs('upcoming', namespace),
     queryFn: async () => {
       const { items } = await carillon.jobs.upcoming({ limit: READ_MAX, within: '1h' }).page();
       return items
         .filter((run) => namespace === undefined || run.namespace === namespace)
         .slice(0, SHOWN_MAX);
     },
-    refetchInterval: REFRESH_MS,
+    refetchInterval: POLLING.overviewMs,
   });
   return (
     <Loaded of={upcoming} height={80}>

@@ -1,6 +1,7 @@
 /** The attempts of a run on one line of time: when each was due, started and ended, and who ran it. */
 import type { Run, RunWithAttempts } from '@carillon/client';
 import { Table, Text } from '@mantine/core';
+import { withHiddenNote } from '../../ui/hidden-note.tsx';
 import { Instant, Took } from '../../ui/instant.tsx';
 import { useNow } from '../../ui/now.ts';
 import { StateBadge } from '../../ui/state-badge.tsx';
@@ -75,7 +76,7 @@ function Cause({ attempt }: { attempt: Run }) {
   const text = attempt.error_message ?? attempt.reason ?? INTERRUPTED[attempt.status];
   if (text === undefined || text === null) return null;
   return (
-    <Text size="xs" c="dimmed" truncate title={text} maw={220}>
+    <Text size="xs" c="dimmed" truncate title={withHiddenNote(text)} maw={220}>
       {text.split('\n', 1)[0]}
     </Text>
   );

@@ -8,6 +8,7 @@ import { BASE_URL, carillon } from '../../api/carillon.ts';
 import { usePermission } from '../../api/session.ts';
 import { useZone } from '../../ui/preferences.tsx';
 import { Problem } from '../../ui/problem.tsx';
+import { isEnded } from '../../ui/run-state.ts';
 import { clockTime, count } from '../../ui/time.ts';
 import { spansOf } from './ansi.ts';
 import { LogBuffer, type LogRow } from './log-buffer.ts';
@@ -71,7 +72,11 @@ export function LogView({
         </Group>
         <Group gap="xs">
           <Badge variant="default" tt="none">
-            {log.state === 'following' ? 'following' : log.state === 'ended' ? 'complete' : 'reading'}
+            {log.state === 'ended'
+              ? 'complete'
+              : log.state === 'following' && !isEnded(run.status)
+                ? 'following'
+                : 'reading'}
           </Badge>
           <Button
             component="a"

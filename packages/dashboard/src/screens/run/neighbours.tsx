@@ -1,9 +1,11 @@
 /** The runs before and after this one of the same job, by button and by `[` and `]`. */
+
 import type { RunWithAttempts } from '@carillon/client';
 import { Button, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { useShortcuts } from '../../ui/shortcuts.ts';
 
 /** Further back, neighbours are not looked for: the list of runs has them. */
@@ -13,7 +15,7 @@ export function Neighbours({ run }: { run: RunWithAttempts }) {
   const navigate = useNavigate();
   const { ns, tab } = useSearch({ from: '/shell/runs/$runId' });
   const { data: ids = [] } = useQuery({
-    queryKey: ['runs', 'list', 'of job', run.job_id],
+    queryKey: queryKeys.runs('of job', run.job_id),
     queryFn: async () => {
       const { items } = await carillon.runs
         .list({ job_id: run.job_id, attempts: 'last', limit: LOOKED_AT_MAX })

@@ -1,9 +1,11 @@
 /** What a run was given: the payload of its job in the version that it ran, as far as the audit log still knows it. */
+
 import type { Job, RunWithAttempts } from '@carillon/client';
 import { Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { may, useCaller } from '../../api/session.ts';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { JsonText } from '../../ui/json-text.tsx';
@@ -42,7 +44,7 @@ export function Payload({ run, job }: { run: RunWithAttempts; job: Job | undefin
 function EarlierPayload({ run, job }: { run: RunWithAttempts; job: Job }) {
   const { job_id: jobId, version } = job;
   const versions = useQuery({
-    queryKey: ['jobs', jobId, 'versions', 'of a run', version],
+    queryKey: queryKeys.ofJob(jobId, 'versions', 'of a run', version),
     queryFn: async () =>
       carillon.jobs.versions(jobId, { limit: VERSIONS_MAX }).toArray({ max: VERSIONS_MAX }),
   });

@@ -1,15 +1,17 @@
 /** What can be done with a run: stop it, run it again, also with another input. */
+
 import type { RunWithAttempts } from '@carillon/client';
 import { Button, Group, JsonInput, Modal, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { carillon } from '../../api/carillon.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { usePermission } from '../../api/session.ts';
 import { ActionButton } from '../../ui/action-button.tsx';
 import { notify } from '../../ui/notify.ts';
 import { Problem } from '../../ui/problem.tsx';
-import { isEnded } from './run-state.ts';
+import { isEnded } from '../../ui/run-state.ts';
 
 export function RunActions({ run, namespace }: { run: RunWithAttempts; namespace: string | undefined }) {
   const queries = useQueryClient();
@@ -18,8 +20,8 @@ export function RunActions({ run, namespace }: { run: RunWithAttempts; namespace
   const mayRerun = usePermission('runs.rerun', { namespace });
   const changed = () =>
     Promise.all([
-      queries.invalidateQueries({ queryKey: ['runs'] }),
-      queries.invalidateQueries({ queryKey: ['jobs'] }),
+      queries.invalidateQueries({ queryKey: queryKeys.all('runs') }),
+      queries.invalidateQueries({ queryKey: queryKeys.all('jobs') }),
     ]);
   const open = async (runId: string) => {
     await changed();

@@ -1,40 +1,43 @@
 /** One run: what became of it and why, its attempts, its log as it is written, its result and what it was given. */
+
 import type { RunWithAttempts } from '@carillon/client';
 import { Alert, Anchor, Group, Progress, Stack, Tabs, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useCallback } from 'react';
 import { BASE_URL, carillon } from '../../api/carillon.ts';
+import { POLLING } from '../../api/polling.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { useFilters } from '../../ui/filters.tsx';
 import { GivenUp } from '../../ui/given-up.tsx';
+import { HiddenNote } from '../../ui/hidden-note.tsx';
 import { Instant, Took } from '../../ui/instant.tsx';
 import { JsonText } from '../../ui/json-text.tsx';
+import { isEnded, waits } from '../../ui/run-state.ts';
 import { StateBadge } from '../../ui/state-badge.tsx';
-import { bytes } from '../../ui/time.ts';
+import { bytes, percent } from '../../ui/time.ts';
 import { Attempts } from './attempts.tsx';
 import { LogView } from './log-view.tsx';
 import { Neighbours } from './neighbours.tsx';
 import { Payload } from './payload.tsx';
 import { Repeats } from './repeats.tsx';
 import { RunActions } from './run-actions.tsx';
-import { isEnded, waits } from './run-state.ts';
 import { WhyCard } from './why-card.tsx';
 
 const route = getRouteApi('/shell/runs/$runId');
-const REFRESH_MS = 2_000;
 
 export function RunScreen() {
   const { runId } = route.useParams();
   const search = route.useSearch();
   const { change } = useFilters<typeof search>();
   const run = useQuery({
-    queryKey: ['runs', runId],
+    queryKey: queryKeys.run(runId),
     queryFn: ({ signal }) => carillon.runs.get(runId, { signal }),
-    refetchInterval: ({ state }) => (state.data && isEnded(state.data.status) ? false : REFRESH_MS),
+    refetchInterval: ({ state }) => (state.data && isEnded(state.data.status) ? false : POLLING.runMs),
   });
   const job = useQuery({
-    queryKey: ['jobs', run.data?.job_id],
+    queryKey: queryKeys.job(run.data?.job_id),
     queryFn: ({ signal }) => carillon.jobs.get(run.data!.job_id, { signal }),
     enabled: run.data !== undefined,
     retry: false,
@@ -133,6 +136,7 @@ function Story({ run }: { run: RunWithAttempts }) {
           <Text size="sm" className="wrap-anywhere mono">
             {error}
           </Text>
+          <HiddenNote text={error} />
         </Alert>
       )}
       {error === null && reason !== null && !waits(run.status) && run.status !== 'CANCELLED' && (
@@ -144,7 +148,8 @@ function Story({ run }: { run: RunWithAttempts }) {
         <Group gap="sm" wrap="nowrap">
           <Progress value={progress.percent} w={240} aria-label="Progress" />
           <Text size="sm">
-            {progress.percent} %{progress.message === null ? '' : ` · ${progress.message}`}
+            {percent(progress.percent)}
+            {progress.message === null ? '' : ` · ${progress.message}`}
           </Text>
         </Group>
       )}

@@ -1,24 +1,26 @@
 /** Why a run has not started: what it waits for, who holds that, its place in the line, when it is likely to start, and what helps. */
+
 import type { RunWithAttempts, Why } from '@carillon/client';
 import { List, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
+import { POLLING } from '../../api/polling.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { Advice } from '../../ui/advice.tsx';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { count } from '../../ui/time.ts';
 import { WorkerLink } from '../../ui/worker-link.tsx';
 
-const REFRESH_MS = 3_000;
 /** The server counts no further. */
 const POSITION_MAX = 1_001;
 
 export function WhyCard({ run, namespace }: { run: RunWithAttempts; namespace: string | undefined }) {
   const why = useQuery({
-    queryKey: ['runs', run.run_id, 'why'],
+    queryKey: queryKeys.whyRun(run.run_id),
     queryFn: ({ signal }) => carillon.runs.why(run.run_id, { signal }),
-    refetchInterval: REFRESH_MS,
+    refetchInterval: POLLING.whyRunMs,
   });
   // It has started since it was asked: the rest of the page says so in a moment.
   if (why.data && !WAITS.has(why.data.state)) return null;

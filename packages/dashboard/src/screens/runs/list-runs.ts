@@ -2,9 +2,11 @@
  * The runs that the screen lists: each once, by its last attempt, and those that wait before all others. The server lists what waits by
  * itself, because it may be millions of runs: a page of them is shown here, and whether there are more is kept for the screen.
  */
+
 import type { ListedRun, ListPage, RunFilter } from '@carillon/client';
 import type { QueryClient } from '@tanstack/react-query';
 import { carillon } from '../../api/carillon.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import type { PagedSource } from '../../ui/paged-list.ts';
 
 const PAGE = 50;
@@ -16,7 +18,7 @@ export function showsWaiting(filter: RunFilter): boolean {
   return [status, since, until, error, failure, worker_id, job_id].every((given) => given === undefined);
 }
 
-export const waitingKey = (filter: RunFilter) => ['runs', 'list', 'waiting', filter] as const;
+export const waitingKey = (filter: RunFilter) => queryKeys.runs('waiting', filter);
 
 export function listRuns(queries: QueryClient, filter: RunFilter, each: boolean): PagedSource<ListedRun> {
   const list = carillon.runs.list({ ...filter, limit: PAGE, attempts: each ? 'all' : 'last' });

@@ -1,15 +1,15 @@
 /** The columns of runs, the same in every list of them. */
+
 import type { ListedRun, ShortRun } from '@carillon/client';
-import { Text } from '@mantine/core';
+import { Badge, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import { withHiddenNote } from '../../ui/hidden-note.tsx';
 import { Instant, Took } from '../../ui/instant.tsx';
+import { LATE_MS } from '../../ui/run-state.ts';
 import { StateBadge, stateWord } from '../../ui/state-badge.tsx';
-import { duration } from '../../ui/time.ts';
+import { duration, percent } from '../../ui/time.ts';
 import type { Column } from '../../ui/virtual-list.tsx';
 import { WorkerLink } from '../../ui/worker-link.tsx';
-
-/** A start later than this is marked: what the product promises. */
-const LATE_MS = 2_000;
 
 /** Of each run its last attempt. */
 export const RUN_COLUMNS: readonly Column<ShortRun & Partial<ListedRun>>[] = [
@@ -20,9 +20,17 @@ export const RUN_COLUMNS: readonly Column<ShortRun & Partial<ListedRun>>[] = [
     cell: (run) => <RunState run={run} />,
   },
   {
+    key: 'started',
+    title: 'Started',
+    width: 'minmax(78px, 130px)',
+    cell: (run) => <Started run={run} />,
+  },
+  // Where there is less room, it is told by how long after it the run started.
+  {
     key: 'due',
     title: 'Due',
-    width: 'minmax(72px, 130px)',
+    width: '110px',
+    from: 'lg',
     cell: ({ scheduled_at: at }) => <Instant at={at} />,
   },
   {
@@ -61,6 +69,7 @@ export const RUN_COLUMNS: readonly Column<ShortRun & Partial<ListedRun>>[] = [
     title: 'Reason or error',
     width: 'minmax(140px, 3fr)',
     from: 'sm',
+    below: true,
     cell: (run) => <Why run={run} />,
   },
 ];
@@ -97,6 +106,16 @@ function RunState({ run }: { run: ShortRun & Partial<ListedRun> }) {
   );
 }
 
+/** A run that has not started, or never will, is told apart by the word before its time. */
+function Started({ run: { started_at: started, scheduled_at: due } }: { run: ShortRun }) {
+  if (started !== null) return <Instant at={started} />;
+  return (
+    <span className="muted">
+      due <Instant at={due} />
+    </span>
+  );
+}
+
 function Delay({ run }: { run: ShortRun }) {
   const { start_delay_ms: ms } = run;
   if (ms === null) return <span className="muted">–</span>;
@@ -113,14 +132,40 @@ function Delay({ run }: { run: ShortRun }) {
   );
 }
 
+/** What a person asked for did not start when the schedule says. */
+const ASKED: Readonly<Record<ShortRun['trigger'], string | undefined>> = {
+  schedule: undefined,
+  manual: 'by hand',
+  redrive: 'redriven',
+};
+
 function Why({ run }: { run: ShortRun }) {
-  const { progress, error_message: error, reason } = run;
-  if (progress !== null && run.ended_at === null)
-    return <span>{`${progress.percent} %${progress.message === null ? '' : ` · ${progress.message}`}`}</span>;
-  const text = error ?? reason;
-  return text === null ? (
-    <span className="muted">–</span>
-  ) : (
-    <span title={text}>{text.split('\n', 1)[0]}</span>
+  const asked = ASKED[run.trigger];
+  if (asked === undefined) return <Words run={run} />;
+  return (
+    <>
+      <Badge
+        size="xs"
+        variant="default"
+        tt="none"
+        fw={500}
+        mr={6}
+        title={run.request_reason ?? `Run ${asked}`}
+      >
+        {asked}
+      </Badge>
+      {wordsOf(run) !== null && <Words run={run} />}
+    </>
   );
+}
+
+const wordsOf = ({ progress, ended_at: ended, error_message: error, reason }: ShortRun) =>
+  progress !== null && ended === null ? progress : (error ?? reason);
+
+function Words({ run }: { run: ShortRun }) {
+  const words = wordsOf(run);
+  if (words === null) return <span className="muted">–</span>;
+  if (typeof words === 'string') return <span title={withHiddenNote(words)}>{words.split('\n', 1)[0]}</span>;
+  const { percent: done, message } = words;
+  return <span>{`${percent(done)}${message === null ? '' : ` · ${message}`}`}</span>;
 }

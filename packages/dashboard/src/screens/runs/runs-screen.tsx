@@ -1,12 +1,15 @@
 /** Runs across all jobs, newest first: what failed, where, and why. */
+
 import type { ListedRun, ListPage, RunFilter } from '@carillon/client';
 import { Button, Checkbox, Stack, Text, Title } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { queryKeys } from '../../api/query-keys.ts';
 import { BulkBar } from '../../ui/bulk/bulk-bar.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { ChoiceFilter, ChoicesFilter, FilterBar, TextFilter, useFilters } from '../../ui/filters.tsx';
+import { useFirstCommand } from '../../ui/first-command.ts';
 import { optionsOf } from '../../ui/options.ts';
 import { stateWord } from '../../ui/state-badge.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
@@ -45,6 +48,7 @@ const idOfAttempt = (run: ListedRun) => `${run.run_id} ${run.epoch} ${run.attemp
 
 export function RunsScreen() {
   const search = route.useSearch();
+  const command = useFirstCommand();
   const { change } = useFilters<typeof search>();
   const navigate = useNavigate();
   const { ns, status, handler, label, since, error, failure, attempts } = search;
@@ -127,7 +131,7 @@ export function RunsScreen() {
       )}
       <VirtualList
         label="Runs"
-        queryKey={['runs', 'list', search]}
+        queryKey={queryKeys.runs(search)}
         list={() => listRuns(queries, filter, each)}
         columns={each ? LISTED_ATTEMPT_COLUMNS : LISTED_RUN_COLUMNS}
         idOf={rowId}
@@ -138,10 +142,7 @@ export function RunsScreen() {
           narrowed ? (
             <Empty title="No run matches">Drop a filter, or look further back.</Empty>
           ) : (
-            <Empty
-              title="Nothing has run yet"
-              command="npx carillon jobs create hello --http http://127.0.0.1:7420/health/live --wait"
-            >
+            <Empty title="Nothing has run yet" command={command}>
               A run appears here as soon as a job has started.
             </Empty>
           )

@@ -1,15 +1,19 @@
 /** Who changed what: each entry with the fields as they were and as they are. */
+
 import type { AuditEntry } from '@carillon/client';
+import { actorText } from '@carillon/domain';
 import { Drawer, Group, Stack, Text } from '@mantine/core';
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { carillon } from '../../api/carillon.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { Card } from '../../ui/card.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { FilterBar, TextFilter, useFilters } from '../../ui/filters.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { JsonText } from '../../ui/json-text.tsx';
 import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
+import { readableDetails, subjectName } from './audit-details.ts';
 
 const route = getRouteApi('/shell/settings/$part');
 
@@ -19,7 +23,7 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
     key: 'actor',
     title: 'Who',
     width: 'minmax(80px, 1fr)',
-    cell: ({ actor }) => `${actor.name}${viaOf(actor)}`,
+    cell: ({ actor }) => `${actorText(actor)}${viaOf(actor)}`,
   },
   { key: 'action', title: 'What', width: 'minmax(90px, 1fr)', cell: ({ action }) => action },
   {
@@ -27,7 +31,8 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
     title: 'To',
     width: 'minmax(110px, 2fr)',
     from: 'sm',
-    cell: ({ subject }) => `${subject.kind} ${subject.id}`,
+    below: true,
+    cell: (entry) => <Subject entry={entry} />,
   },
   {
     key: 'namespace',
@@ -38,6 +43,18 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
   },
   { key: 'address', title: 'From', width: '130px', from: 'lg', cell: ({ address }) => address ?? '–' },
 ];
+
+/** What is there is a link away. */
+function Subject({ entry }: { readonly entry: AuditEntry }) {
+  const { kind, id, name } = entry.subject;
+  const words = `${kind} ${subjectName(entry) ?? id}`;
+  if (kind !== 'job' || name === null) return words;
+  return (
+    <Link to="/jobs/$jobId" params={{ jobId: id }}>
+      {words}
+    </Link>
+  );
+}
 
 function viaOf({ via }: AuditEntry['actor']): string {
   return via === null || via.name === null ? '' : ` (${via.kind} ${via.name})`;
@@ -70,7 +87,7 @@ export function AuditPart() {
       </FilterBar>
       <VirtualList
         label="Audit log"
-        queryKey={['audit', search]}
+        queryKey={queryKeys.audit(search)}
         list={() => carillon.audit.list({ namespace: ns, actor, action, subject_id: subject, limit: 100 })}
         columns={COLUMNS}
         idOf={({ audit_id: id }) => String(id)}
@@ -87,16 +104,16 @@ export function AuditPart() {
         {shown && (
           <Stack>
             <Text size="sm" component="div">
-              {shown.actor.name}
+              {actorText(shown.actor)}
               {viaOf(shown.actor)}, <Instant at={shown.at} kind="absolute" />
             </Text>
             <Group gap="xs">
               <Text size="sm" c="dimmed">
-                {shown.subject.kind} <span className="mono">{shown.subject.id}</span>
+                <Subject entry={shown} /> <span className="mono">{shown.subject.id}</span>
               </Text>
             </Group>
-            {shown.before !== null && <JsonText value={shown.before} label="As it was" />}
-            {shown.after !== null && <JsonText value={shown.after} label="As it is" />}
+            {shown.before !== null && <JsonText value={readableDetails(shown.before)} label="As it was" />}
+            {shown.after !== null && <JsonText value={readableDetails(shown.after)} label="As it is" />}
             <Text size="xs" c="dimmed">
               {[shown.address, shown.user_agent, shown.request_id].filter(Boolean).join(' · ')}
             </Text>

@@ -1,13 +1,14 @@
 /** A button that opens a short form; what the server refuses is shown in it, and nothing typed is lost. */
 import { Button, Group, Modal, Stack, Tooltip } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import type { Permission } from '../../api/session.ts';
+import { FormErrors } from '../../ui/form-errors.tsx';
 import { releaseLists } from '../../ui/held-items.ts';
 import { notify } from '../../ui/notify.ts';
 import { Problem } from '../../ui/problem.tsx';
 
-interface FormDialogProps {
+export interface FormDialogProps {
   readonly label: string;
   readonly title: string;
   readonly submitLabel?: string;
@@ -17,6 +18,8 @@ interface FormDialogProps {
   /** Answers what to say; undefined: nothing, and the dialog stays open, because it shows something. */
   readonly onSubmit: () => Promise<string | undefined>;
   readonly onClose?: () => void;
+  /** Open from the start, as an address may ask for. */
+  readonly startsOpen?: boolean;
   /** Nothing can be sent any more: only closed. */
   readonly done?: boolean;
 }
@@ -31,9 +34,15 @@ export function FormDialog(props: FormDialogProps) {
     children,
     onSubmit,
     onClose,
+    startsOpen = false,
     done = false,
   } = props;
+  const why = permission?.why;
   const [opened, setOpened] = useState(false);
+  // The address may change while the dialog's button is already there.
+  useEffect(() => {
+    if (startsOpen && why === undefined) setOpened(true);
+  }, [startsOpen, why]);
   const close = () => {
     setOpened(false);
     task.reset();
@@ -48,7 +57,6 @@ export function FormDialog(props: FormDialogProps) {
       close();
     },
   });
-  const why = permission?.why;
   return (
     <>
       <Tooltip label={why} disabled={why === undefined}>
@@ -69,20 +77,24 @@ export function FormDialog(props: FormDialogProps) {
             if (!task.isPending && !done) task.mutate();
           }}
         >
-          <Stack>
-            {children}
-            {task.error && <Problem error={task.error} />}
-            <Group justify="flex-end">
-              <Button variant="default" onClick={close}>
-                {done ? 'Close' : 'Back'}
-              </Button>
-              {!done && (
-                <Button type="submit" loading={task.isPending}>
-                  {submitLabel}
-                </Button>
-              )}
-            </Group>
-          </Stack>
+          <FormErrors error={task.error}>
+            {(rest) => (
+              <Stack>
+                {children}
+                {rest !== undefined && rest !== null && <Problem error={rest} />}
+                <Group justify="flex-end">
+                  <Button variant="default" onClick={close}>
+                    {done ? 'Close' : 'Back'}
+                  </Button>
+                  {!done && (
+                    <Button type="submit" loading={task.isPending}>
+                      {submitLabel}
+                    </Button>
+                  )}
+                </Group>
+              </Stack>
+            )}
+          </FormErrors>
         </form>
       </Modal>
     </>

@@ -1,12 +1,14 @@
 /** What somebody may, and where: a role in a namespace, or in all of them; for all jobs there, or their own alone. */
+
 import type { Grant, Role } from '@carillon/client';
 import { ActionIcon, Button, Checkbox, Group, Select, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { carillon } from '../../api/carillon.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 
 const ROLES: readonly { value: Role; label: string }[] = [
-  { value: 'viewer', label: 'viewer: looks' },
-  { value: 'operator', label: 'operator: runs, pauses, cancels' },
+  { value: 'viewer', label: 'viewer: looks, without logs and payloads' },
+  { value: 'operator', label: 'operator: also sees logs and payloads, runs, pauses, cancels' },
   { value: 'editor', label: 'editor: makes and changes jobs' },
   { value: 'admin', label: 'admin: everything' },
 ];
@@ -25,7 +27,7 @@ export function GrantsInput({
   onChange: (grants: Grant[]) => void;
 }) {
   const { data = [] } = useQuery({
-    queryKey: ['namespaces'],
+    queryKey: queryKeys.namespaces(),
     queryFn: () => carillon.namespaces.list({ limit: 200 }).toArray({ max: 200 }),
   });
   const change = (index: number, part: Partial<Grant>) =>

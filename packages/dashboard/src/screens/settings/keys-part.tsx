@@ -1,29 +1,21 @@
 /** Keys for programs and workers. A key is shown once, when it is made or gets a new secret. */
+
 import type { ApiKey, CreatedKey, Grant, NewKey } from '@carillon/client';
-import {
-  Alert,
-  Code,
-  Group,
-  PasswordInput,
-  SegmentedControl,
-  Select,
-  Stack,
-  TagsInput,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Group, SegmentedControl, Select, TagsInput, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { carillon } from '../../api/carillon.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { useCaller, usePermission } from '../../api/session.ts';
 import { Card } from '../../ui/card.tsx';
-import { CopyButton } from '../../ui/copy-button.tsx';
 import { Empty } from '../../ui/empty.tsx';
+import { FieldPassword, FieldText } from '../../ui/form-errors.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
 import { FormDialog } from './form-dialog.tsx';
 import { GrantsInput, grantWords } from './grants-input.tsx';
 import { RemoveButton } from './remove-button.tsx';
+import { ShownOnce } from './shown-once.tsx';
 
 const COLUMNS: readonly Column<ApiKey>[] = [
   { key: 'name', title: 'Name', width: 'minmax(100px, 1fr)', cell: ({ name }) => name },
@@ -31,7 +23,7 @@ const COLUMNS: readonly Column<ApiKey>[] = [
     key: 'prefix',
     title: 'Begins with',
     width: '130px',
-    from: 'md',
+    from: 'lg',
     cell: ({ prefix }) => <span className="mono">{prefix}</span>,
   },
   {
@@ -39,9 +31,21 @@ const COLUMNS: readonly Column<ApiKey>[] = [
     title: 'Of',
     width: '110px',
     from: 'sm',
-    cell: ({ user_name: owner }) => owner ?? 'nobody',
+    below: (key) => (
+      <>
+        of {ownerOf(key)} · expires {endOf(key)}
+      </>
+    ),
+    cell: ownerOf,
   },
-  { key: 'may', title: 'May', width: 'minmax(120px, 2fr)', from: 'sm', cell: (key) => rightsOf(key) },
+  {
+    key: 'may',
+    title: 'May',
+    width: 'minmax(120px, 2fr)',
+    from: 'sm',
+    below: true,
+    cell: rightsOf,
+  },
   {
     key: 'used',
     title: 'Last used',
@@ -53,8 +57,8 @@ const COLUMNS: readonly Column<ApiKey>[] = [
     key: 'ends',
     title: 'Expires',
     width: '120px',
-    from: 'lg',
-    cell: ({ expires_at: at }) => (at === null ? 'never' : <Instant at={at} />),
+    from: 'sm',
+    cell: endOf,
   },
   {
     key: 'actions',
@@ -67,13 +71,21 @@ const COLUMNS: readonly Column<ApiKey>[] = [
           label="Revoke"
           title={`Revoke ${key.name}?`}
           effect="Programs that use it are refused within seconds. This cannot be undone."
-          queryKey={['keys']}
+          queryKey={queryKeys.apiKeys()}
           run={() => carillon.keys.revoke(key.key_id)}
         />
       </Group>
     ),
   },
 ];
+
+function ownerOf({ user_name: owner }: ApiKey): string {
+  return owner ?? 'nobody';
+}
+
+function endOf({ expires_at: at }: ApiKey): ReactNode {
+  return at === null ? 'never' : <Instant at={at} />;
+}
 
 function rightsOf({ worker, grants }: ApiKey): string {
   if (worker !== null) return `worker for ${worker.handlers.join(', ')} in ${worker.namespaces.join(', ')}`;
@@ -85,7 +97,7 @@ export function KeysPart() {
     <Card title="Keys" actions={<NewKeyForm />}>
       <VirtualList
         label="Keys"
-        queryKey={['keys', 'list']}
+        queryKey={queryKeys.apiKeys('list')}
         list={() => carillon.keys.list({ limit: 100 })}
         columns={COLUMNS}
         idOf={({ key_id: id }) => id}
@@ -126,7 +138,7 @@ function NewKeyForm() {
       ...(password !== '' && { current_password: password }),
     };
     setMade(await carillon.keys.create(key));
-    await queries.invalidateQueries({ queryKey: ['keys'] });
+    await queries.invalidateQueries({ queryKey: queryKeys.apiKeys() });
   };
   return (
     <FormDialog
@@ -141,7 +153,7 @@ function NewKeyForm() {
       }}
     >
       {made ? (
-        <ShownOnce value={made.key} />
+        <ShownOnce value={made.key} label="Copy the key" note="The server keeps only a hash of it." />
       ) : (
         <>
           {mayWorkers.allowed && (
@@ -155,7 +167,8 @@ function NewKeyForm() {
               onChange={(value) => setKind(value as 'program' | 'worker')}
             />
           )}
-          <TextInput
+          <FieldText
+            field="name"
             label="Name"
             description="What it is for, so that people know it again."
             required
@@ -175,7 +188,8 @@ function NewKeyForm() {
             onChange={(value) => setLasts(value ?? 'session')}
           />
           {caller?.user_id !== null && (
-            <PasswordInput
+            <FieldPassword
+              field="current_password"
               label="Your password"
               description="Needed for a key that outlasts this session, and for one that is not your own."
               autoComplete="current-password"
@@ -202,7 +216,7 @@ function RotateForm({ apiKey }: { apiKey: ApiKey }) {
         ...(password !== '' && { current_password: password }),
       }),
     );
-    await queries.invalidateQueries({ queryKey: ['keys'] });
+    await queries.invalidateQueries({ queryKey: queryKeys.apiKeys() });
   };
   return (
     <FormDialog
@@ -215,7 +229,7 @@ function RotateForm({ apiKey }: { apiKey: ApiKey }) {
       onClose={() => setMade(undefined)}
     >
       {made ? (
-        <ShownOnce value={made.key} />
+        <ShownOnce value={made.key} label="Copy the key" note="The server keeps only a hash of it." />
       ) : (
         <>
           <TextInput
@@ -225,7 +239,8 @@ function RotateForm({ apiKey }: { apiKey: ApiKey }) {
             onChange={({ currentTarget }) => setOverlap(currentTarget.value)}
           />
           {caller?.user_id !== null && (
-            <PasswordInput
+            <FieldPassword
+              field="current_password"
               label="Your password"
               autoComplete="current-password"
               value={password}
@@ -235,21 +250,5 @@ function RotateForm({ apiKey }: { apiKey: ApiKey }) {
         </>
       )}
     </FormDialog>
-  );
-}
-
-function ShownOnce({ value }: { value: string }) {
-  return (
-    <Alert variant="default" title="Keep it now: it is shown this once">
-      <Stack gap="xs">
-        <Code block className="wrap-anywhere" data-testid="new-key">
-          {value}
-        </Code>
-        <Group>
-          <CopyButton text={value} label="Copy the key" />
-        </Group>
-        <Text size="xs">The server keeps only a hash of it.</Text>
-      </Stack>
-    </Alert>
   );
 }

@@ -1,12 +1,15 @@
 /** One's own account: rights, password, and where one is signed in. */
+
 import type { UserSession } from '@carillon/client';
-import { Checkbox, PasswordInput, Stack, Text } from '@mantine/core';
+import { Checkbox, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { carillon } from '../../api/carillon.ts';
-import { SESSION_KEY, useCaller } from '../../api/session.ts';
+import { queryKeys } from '../../api/query-keys.ts';
+import { useCaller } from '../../api/session.ts';
 import { Card } from '../../ui/card.tsx';
 import { Empty } from '../../ui/empty.tsx';
+import { FieldPassword } from '../../ui/form-errors.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
 import { FormDialog } from './form-dialog.tsx';
@@ -27,6 +30,7 @@ const COLUMNS: readonly Column<UserSession>[] = [
     title: 'Browser',
     width: 'minmax(100px, 3fr)',
     from: 'sm',
+    below: true,
     cell: ({ user_agent: agent }) => agent ?? '–',
   },
   {
@@ -48,7 +52,7 @@ const COLUMNS: readonly Column<UserSession>[] = [
           label="End"
           title="End this session?"
           effect="Whoever uses it has to sign in again."
-          queryKey={['sessions']}
+          queryKey={queryKeys.sessions()}
           run={() => carillon.sessions.end(session.session_id)}
         />
       ),
@@ -73,7 +77,7 @@ export function MePart() {
         <Card title="Where you are signed in">
           <VirtualList
             label="Sessions"
-            queryKey={['sessions', 'mine']}
+            queryKey={queryKeys.sessions('mine')}
             list={() => carillon.sessions.list({ limit: 50 })}
             columns={COLUMNS}
             idOf={({ session_id: id }) => id}
@@ -96,11 +100,12 @@ function PasswordForm({ userId }: { userId: string }) {
       title="Change your password"
       onSubmit={async () => {
         await carillon.users.setPassword(userId, { password, current_password: current, end_keys: endKeys });
-        queries.setQueryData(SESSION_KEY, null);
+        queries.setQueryData(queryKeys.session(), null);
         return 'The password is changed. Sign in with the new one.';
       }}
     >
-      <PasswordInput
+      <FieldPassword
+        field="current_password"
         label="Password now"
         autoComplete="current-password"
         required

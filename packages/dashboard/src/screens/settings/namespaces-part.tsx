@@ -1,17 +1,21 @@
-/** Namespaces: where jobs live, and what roles are granted in. */
+/** Namespaces: where jobs live, and what roles are granted in; and the keys that sign their requests. */
+
 import type { Namespace } from '@carillon/client';
-import { Group, TextInput } from '@mantine/core';
+import { Group, Stack } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { carillon } from '../../api/carillon.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { usePermission } from '../../api/session.ts';
 import { Card } from '../../ui/card.tsx';
 import { Empty } from '../../ui/empty.tsx';
+import { FieldText } from '../../ui/form-errors.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
 import { FormDialog } from './form-dialog.tsx';
 import { RemoveButton } from './remove-button.tsx';
+import { SigningKeys } from './signing-keys.tsx';
 
 export function NamespacesPart() {
   const permission = usePermission('namespaces.manage');
@@ -31,6 +35,7 @@ export function NamespacesPart() {
       title: 'Description',
       width: 'minmax(120px, 3fr)',
       from: 'sm',
+      below: true,
       cell: ({ description }) => description || '–',
     },
     {
@@ -54,7 +59,7 @@ export function NamespacesPart() {
                 title={`Remove ${namespace.name}?`}
                 effect="Only an empty namespace can be removed. Its history is no longer readable, also when the name is used again."
                 type={namespace.name}
-                queryKey={['namespaces']}
+                queryKey={queryKeys.namespaces()}
                 run={() => carillon.namespaces.remove(namespace.name)}
               />
             )}
@@ -63,16 +68,19 @@ export function NamespacesPart() {
     },
   ];
   return (
-    <Card title="Namespaces" actions={<NewForm />}>
-      <VirtualList
-        label="Namespaces"
-        queryKey={['namespaces', 'list']}
-        list={() => carillon.namespaces.list({ limit: 100 })}
-        columns={columns}
-        idOf={({ name }) => name}
-        empty={<Empty title="No namespace" />}
-      />
-    </Card>
+    <Stack gap="md">
+      <Card title="Namespaces" actions={<NewForm />}>
+        <VirtualList
+          label="Namespaces"
+          queryKey={queryKeys.namespaces('list')}
+          list={() => carillon.namespaces.list({ limit: 100 })}
+          columns={columns}
+          idOf={({ name }) => name}
+          empty={<Empty title="No namespace" />}
+        />
+      </Card>
+      <SigningKeys />
+    </Stack>
   );
 }
 
@@ -88,17 +96,19 @@ function NewForm() {
       permission={usePermission('namespaces.manage')}
       onSubmit={async () => {
         await carillon.namespaces.create({ name, description });
-        await queries.invalidateQueries({ queryKey: ['namespaces'] });
+        await queries.invalidateQueries({ queryKey: queryKeys.namespaces() });
         return `${name} is there.`;
       }}
     >
-      <TextInput
+      <FieldText
+        field="name"
         label="Name"
         required
         value={name}
         onChange={({ currentTarget }) => setName(currentTarget.value)}
       />
-      <TextInput
+      <FieldText
+        field="description"
         label="Description"
         value={description}
         onChange={({ currentTarget }) => setDescription(currentTarget.value)}
@@ -118,11 +128,12 @@ function DescribeForm({ namespace }: { namespace: Namespace }) {
       submitLabel="Save"
       onSubmit={async () => {
         await carillon.namespaces.update(namespace.name, { description });
-        await queries.invalidateQueries({ queryKey: ['namespaces'] });
+        await queries.invalidateQueries({ queryKey: queryKeys.namespaces() });
         return 'Saved.';
       }}
     >
-      <TextInput
+      <FieldText
+        field="description"
         label="Description"
         value={description}
         onChange={({ currentTarget }) => setDescription(currentTarget.value)}

@@ -1,6 +1,6 @@
 /** A password that is chosen, with the rule for it said beforehand. */
 import { PASSWORD_LENGTH_MIN } from '@carillon/domain';
-import { PasswordInput } from '@mantine/core';
+import { FieldPassword } from '../../ui/form-errors.tsx';
 
 interface NewPasswordProps {
   readonly label: string;
@@ -11,7 +11,8 @@ interface NewPasswordProps {
 
 export function NewPassword({ label, note, value, onChange }: NewPasswordProps) {
   return (
-    <PasswordInput
+    <FieldPassword
+      field="password"
       label={label}
       description={[`At least ${PASSWORD_LENGTH_MIN} characters.`, note].filter(Boolean).join(' ')}
       required

@@ -1,48 +1,33 @@
 /** Secrets that payloads name as {{secrets.name}}. A value can be set, and never be read again. */
+
 import type { Secret } from '@carillon/client';
-import { Group, PasswordInput, Select, Text, TextInput } from '@mantine/core';
+import { Group, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { carillon } from '../../api/carillon.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { usePermission } from '../../api/session.ts';
 import { Card, Loaded } from '../../ui/card.tsx';
+import { COMMAND } from '../../ui/command-name.ts';
 import { Empty } from '../../ui/empty.tsx';
-import { useFilters } from '../../ui/filters.tsx';
+import { FieldPassword, FieldText } from '../../ui/form-errors.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { SimpleTable } from '../../ui/simple-table.tsx';
-import { useNamespaces } from '../jobs/use-names.ts';
+import { ChosenNamespace, useChosenNamespace } from './chosen-namespace.tsx';
 import { FormDialog } from './form-dialog.tsx';
 import { RemoveButton } from './remove-button.tsx';
 
-const DEFAULT = 'default';
-
 export function SecretsPart() {
-  const { ns: chosen } = useSearch({ strict: false });
-  const namespaces = useNamespaces();
-  const { change } = useFilters<{ ns?: string }>();
-  // Secrets belong to a namespace: where none is chosen, to that of jobs that name none.
-  const ns = chosen ?? (namespaces.includes(DEFAULT) ? DEFAULT : namespaces[0]);
+  const ns = useChosenNamespace();
   const secrets = useQuery({
-    queryKey: ['secrets', ns],
+    queryKey: queryKeys.secrets(ns),
     queryFn: ({ signal }) => carillon.secrets.list(ns === undefined ? {} : { namespace: ns }, { signal }),
     enabled: ns !== undefined,
   });
   const permission = usePermission('secrets.manage', { namespace: ns });
   return (
     <Card title={ns === undefined ? 'Secrets' : `Secrets of ${ns}`} actions={<SetForm namespace={ns} />}>
-      {namespaces.length > 1 && (
-        <Select
-          size="xs"
-          w={220}
-          label="Namespace"
-          searchable
-          allowDeselect={false}
-          data={[...namespaces]}
-          value={ns ?? null}
-          onChange={(name) => name !== null && change({ ns: name })}
-        />
-      )}
+      <ChosenNamespace />
       <Text size="sm" c="dimmed">
         A payload names one as <span className="mono">{'{{secrets.name}}'}</span>. Its value is put in on the
         way to the worker alone, and masked in logs and results.
@@ -52,7 +37,7 @@ export function SecretsPart() {
           found.length === 0 ? (
             <Empty
               title={`No secrets in ${ns}`}
-              command={`npx carillon secrets set api-token --namespace ${ns}`}
+              command={`${COMMAND} secrets set api-token --namespace ${ns}`}
             />
           ) : (
             <SimpleTable<Secret>
@@ -90,7 +75,7 @@ export function SecretsPart() {
                           title={`Delete ${secret.name}?`}
                           effect="Runs that name it fail from then on."
                           type={secret.name}
-                          queryKey={['secrets']}
+                          queryKey={queryKeys.secrets()}
                           run={() => carillon.secrets.remove(secret.name, { namespace: secret.namespace })}
                         />
                       </Group>
@@ -123,19 +108,21 @@ function SetForm({ namespace, name: given }: { namespace: string | undefined; na
           value,
           namespace === undefined ? {} : { namespace },
         );
-        await queries.invalidateQueries({ queryKey: ['secrets'] });
+        await queries.invalidateQueries({ queryKey: queryKeys.secrets() });
         return `${name} has version ${version}.`;
       }}
     >
       {given === undefined && (
-        <TextInput
+        <FieldText
+          field="name"
           label="Name"
           required
           value={name}
           onChange={({ currentTarget }) => setName(currentTarget.value)}
         />
       )}
-      <PasswordInput
+      <FieldPassword
+        field="value"
         label="Value"
         description="It cannot be read again."
         required

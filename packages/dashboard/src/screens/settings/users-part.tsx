@@ -1,22 +1,30 @@
 /** People: who there is, what they may, and inviting somebody. */
+
 import type { Grant, Role, User } from '@carillon/client';
-import { Group, PasswordInput, TextInput } from '@mantine/core';
+import { Group } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { carillon } from '../../api/carillon.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { useCaller, usePermission } from '../../api/session.ts';
 import { Card } from '../../ui/card.tsx';
 import { Empty } from '../../ui/empty.tsx';
+import { FieldPassword, FieldText } from '../../ui/form-errors.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
-import { FormDialog } from './form-dialog.tsx';
+import { FormDialog, type FormDialogProps } from './form-dialog.tsx';
 import { GrantsInput, grantWords } from './grants-input.tsx';
 import { NewPassword } from './new-password.tsx';
 import { RemoveButton } from './remove-button.tsx';
 
+const route = getRouteApi('/shell/settings/$part');
+
 export function UsersPart() {
   const permission = usePermission('users.manage');
   const caller = useCaller();
+  const { open } = route.useSearch();
+  const navigate = useNavigate();
   const columns: readonly Column<User>[] = [
     {
       key: 'name',
@@ -36,6 +44,7 @@ export function UsersPart() {
       title: 'Roles',
       width: 'minmax(120px, 2fr)',
       from: 'sm',
+      below: true,
       cell: ({ grants }) => grantWords(grants) || 'none',
     },
     {
@@ -49,6 +58,8 @@ export function UsersPart() {
       key: 'actions',
       title: '',
       width: '260px',
+      from: 'sm',
+      below: true,
       cell: (user) =>
         permission.allowed && (
           <Group gap={4} wrap="nowrap">
@@ -62,7 +73,7 @@ export function UsersPart() {
                 effect="Their keys and sessions end. Their jobs stay."
                 type={user.name}
                 withPassword={caller?.user_id !== null}
-                queryKey={['users']}
+                queryKey={queryKeys.users()}
                 run={(password) => carillon.users.remove(user.user_id, { currentPassword: password })}
               />
             )}
@@ -71,10 +82,21 @@ export function UsersPart() {
     },
   ];
   return (
-    <Card title="Users" actions={<InviteForm />}>
+    <Card
+      title="Users"
+      actions={
+        <InviteForm
+          startsOpen={open === 'invite'}
+          onClose={() =>
+            open !== undefined &&
+            void navigate({ to: '/settings/$part', params: { part: 'users' }, replace: true })
+          }
+        />
+      }
+    >
       <VirtualList
         label="Users"
-        queryKey={['users', 'list']}
+        queryKey={queryKeys.users('list')}
         list={() => carillon.users.list({ limit: 100 })}
         columns={columns}
         idOf={({ user_id: id }) => id}
@@ -89,7 +111,8 @@ function OwnPassword({ value, onChange }: { value: string; onChange: (value: str
   const caller = useCaller();
   if (caller?.user_id === null) return null;
   return (
-    <PasswordInput
+    <FieldPassword
+      field="current_password"
       label="Your password"
       description="Asked again, because this outlasts your session."
       autoComplete="current-password"
@@ -100,14 +123,14 @@ function OwnPassword({ value, onChange }: { value: string; onChange: (value: str
   );
 }
 
-interface InviteFormProps {
+interface InviteFormProps extends Pick<FormDialogProps, 'startsOpen' | 'onClose'> {
   readonly label?: string;
   readonly firstRole?: Role;
   /** Left out: they are told that they can sign in. */
   readonly onMade?: (credentials: { name: string; password: string }) => Promise<string>;
 }
 
-export function InviteForm({ label = 'Invite', firstRole = 'viewer', onMade }: InviteFormProps) {
+export function InviteForm({ label = 'Invite', firstRole = 'viewer', onMade, ...dialog }: InviteFormProps) {
   const queries = useQueryClient();
   const [name, setName] = useState('');
   const [shown, setShown] = useState('');
@@ -118,6 +141,7 @@ export function InviteForm({ label = 'Invite', firstRole = 'viewer', onMade }: I
   ]);
   return (
     <FormDialog
+      {...dialog}
       label={label}
       title={label}
       submitLabel="Create the account"
@@ -127,11 +151,12 @@ export function InviteForm({ label = 'Invite', firstRole = 'viewer', onMade }: I
           ...{ name, display_name: shown, password, grants },
           ...(own !== '' && { current_password: own }),
         });
-        await queries.invalidateQueries({ queryKey: ['users'] });
+        await queries.invalidateQueries({ queryKey: queryKeys.users() });
         return onMade ? onMade({ name, password }) : `${name} can sign in now, with that password.`;
       }}
     >
-      <TextInput
+      <FieldText
+        field="name"
         label="User name"
         description="Used to sign in."
         required
@@ -140,7 +165,8 @@ export function InviteForm({ label = 'Invite', firstRole = 'viewer', onMade }: I
         value={name}
         onChange={({ currentTarget }) => setName(currentTarget.value)}
       />
-      <TextInput
+      <FieldText
+        field="display_name"
         label="Full name (optional)"
         value={shown}
         onChange={({ currentTarget }) => setShown(currentTarget.value)}
@@ -199,7 +225,7 @@ function GrantsForm({ user }: { user: User }) {
         await carillon.users.setGrants(user.user_id, grants, {
           currentPassword: own === '' ? undefined : own,
         });
-        await queries.invalidateQueries({ queryKey: ['users'] });
+        await queries.invalidateQueries({ queryKey: queryKeys.users() });
         return 'Saved. It counts within seconds.';
       }}
     >
@@ -223,7 +249,7 @@ function DisableForm({ user }: { user: User }) {
           disabled: !disabled,
           ...(own !== '' && { current_password: own }),
         });
-        await queries.invalidateQueries({ queryKey: ['users'] });
+        await queries.invalidateQueries({ queryKey: queryKeys.users() });
         return disabled
           ? `${user.name} can sign in again.`
           : `${user.name} is kept out; their keys do not work.`;

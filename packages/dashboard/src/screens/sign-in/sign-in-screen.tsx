@@ -2,6 +2,7 @@
  * Signing in: with a name and a password, with the provider of the company, with the link that the server printed, or with its admin
  * key; afterwards the page that was asked for.
  */
+
 import type { SignIn } from '@carillon/client';
 import {
   Anchor,
@@ -19,6 +20,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { type FormEvent, useEffect, useState } from 'react';
 import { BASE_URL, carillon, setCsrfToken } from '../../api/carillon.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { sessionQuery } from '../../api/session.ts';
 import { Problem } from '../../ui/problem.tsx';
 import { ticketOf } from './ticket.ts';
@@ -35,11 +37,16 @@ const FAILURES: Readonly<Record<string, string>> = {
   unavailable: 'The provider does not answer. Try again later.',
 };
 
+const DAMAGED_LINK = 'The link is not complete. Copy all of it, or sign in with a password or the admin key.';
+
 export function SignInScreen() {
   const { next, error } = route.useSearch();
   const router = useRouter();
   const queries = useQueryClient();
-  const methods = useQuery({ queryKey: ['sign-in methods'], queryFn: () => carillon.session.methods() });
+  const methods = useQuery({
+    queryKey: queryKeys.signInMethods(),
+    queryFn: () => carillon.session.methods(),
+  });
   const signIn = useMutation({
     mutationFn: (credentials: SignIn) => carillon.session.open(credentials),
     onSuccess: async ({ csrf_token: token }) => {
@@ -51,12 +58,14 @@ export function SignInScreen() {
     },
   });
   const { mutate } = signIn;
+  const [isDamaged, setDamaged] = useState(false);
   useEffect(() => {
     const ticket = ticketOf(location.hash);
     if (ticket === undefined) return;
     // It works once: it has no place in the address any more.
     history.replaceState(history.state, '', location.pathname + location.search);
-    mutate({ ticket });
+    setDamaged(ticket === 'damaged');
+    if (ticket !== 'damaged') mutate({ ticket });
   }, [mutate]);
   const [usesKey, setUsesKey] = useState(false);
   const oidc = methods.data?.oidc;
@@ -68,6 +77,7 @@ export function SignInScreen() {
             Sign in to Carillon
           </Title>
           {error !== undefined && <Problem error={new Error(FAILURES[error] ?? FAILURES.refused)} />}
+          {isDamaged && !signIn.error && <Problem error={new Error(DAMAGED_LINK)} />}
           {signIn.error && <Problem error={signIn.error} />}
           {oidc && (
             <>

@@ -1,14 +1,16 @@
 /** Lets a worker take no more runs and end those that it holds, and the way back. */
+
 import type { Worker } from '@carillon/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { carillon } from '../../api/carillon.ts';
+import { queryKeys } from '../../api/query-keys.ts';
 import { ActionButton } from '../../ui/action-button.tsx';
 
 export function DrainButton({ worker }: { worker: Worker }) {
   const queries = useQueryClient();
   const { worker_id: id, name, draining, running, alive } = worker;
   const called = name ?? id;
-  const done = () => queries.invalidateQueries({ queryKey: ['workers'] });
+  const done = () => queries.invalidateQueries({ queryKey: queryKeys.all('workers') });
   if (draining)
     return (
       <ActionButton

@@ -1,8 +1,12 @@
 /** One worker: what it offers, what it runs now. */
+
 import { Badge, Group, Stack, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
+import { POLLING } from '../../api/polling.ts';
+import { queryKeys } from '../../api/query-keys.ts';
+import { Guarded } from '../../shell/not-found.tsx';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Instant } from '../../ui/instant.tsx';
@@ -13,15 +17,22 @@ import { DrainButton } from './drain-button.tsx';
 import { Slots, stateOf } from './workers-screen.tsx';
 
 const route = getRouteApi('/shell/workers/$workerId');
-const REFRESH_MS = 3_000;
 
 export function WorkerScreen() {
+  return (
+    <Guarded action="workers.read">
+      <OneWorker />
+    </Guarded>
+  );
+}
+
+function OneWorker() {
   const { workerId } = route.useParams();
   const navigate = useNavigate();
   const worker = useQuery({
-    queryKey: ['workers', workerId],
+    queryKey: queryKeys.worker(workerId),
     queryFn: ({ signal }) => carillon.workers.get(workerId, { signal }),
-    refetchInterval: REFRESH_MS,
+    refetchInterval: POLLING.workerMs,
   });
   return (
     <Stack gap="md">
@@ -98,11 +109,11 @@ export function WorkerScreen() {
       <Card title="Runs on this worker">
         <VirtualList
           label="Runs on this worker"
-          queryKey={['runs', 'list', 'worker', workerId]}
+          queryKey={queryKeys.runs('worker', workerId)}
           list={() => carillon.runs.list({ worker_id: workerId, limit: 50 })}
           columns={LISTED_ATTEMPT_COLUMNS.filter(({ key }) => key !== 'worker')}
           idOf={(run) => `${run.run_id} ${run.epoch} ${run.attempt_number}`}
-          refetchMs={REFRESH_MS}
+          refetchMs={POLLING.workerMs}
           onOpen={({ run_id: runId }) => void navigate({ to: '/runs/$runId', params: { runId } })}
           empty={<Empty title="It has run nothing that is still kept" />}
         />

@@ -1,10 +1,15 @@
 /** Who runs jobs: slots, handlers, version, last beat, and what they do now. */
+
 import type { Worker } from '@carillon/client';
 import { Badge, Group, Progress, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
+import { POLLING } from '../../api/polling.ts';
+import { queryKeys } from '../../api/query-keys.ts';
+import { Guarded } from '../../shell/not-found.tsx';
 import { Loaded } from '../../ui/card.tsx';
+import { COMMAND } from '../../ui/command-name.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { FilterBar, TextFilter, useFilters } from '../../ui/filters.tsx';
 import { Instant } from '../../ui/instant.tsx';
@@ -13,7 +18,6 @@ import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
 import { DrainButton } from './drain-button.tsx';
 
 const route = getRouteApi('/shell/workers');
-const REFRESH_MS = 5_000;
 const SUMMED_MAX = 1_000;
 
 const COLUMNS: readonly Column<Worker>[] = [
@@ -39,6 +43,7 @@ const COLUMNS: readonly Column<Worker>[] = [
     title: 'Handlers',
     width: 'minmax(120px, 2fr)',
     from: 'sm',
+    below: true,
     cell: ({ handlers }) => (
       <Group gap={4} wrap="nowrap">
         {handlers.map((name) => (
@@ -98,13 +103,21 @@ export function Slots({ worker }: { worker: Worker }) {
 }
 
 export function WorkersScreen() {
+  return (
+    <Guarded action="workers.read">
+      <Workers />
+    </Guarded>
+  );
+}
+
+function Workers() {
   const search = route.useSearch();
   const { change } = useFilters<typeof search>();
   const navigate = useNavigate();
   const all = useQuery({
-    queryKey: ['workers', 'sum', search.label],
+    queryKey: queryKeys.workerSum(search.label),
     queryFn: () => carillon.workers.list({ label: search.label, limit: 200 }).toArray({ max: SUMMED_MAX }),
-    refetchInterval: REFRESH_MS,
+    refetchInterval: POLLING.workersMs,
   });
   return (
     <Stack gap="sm">
@@ -137,18 +150,18 @@ export function WorkersScreen() {
       </FilterBar>
       <VirtualList
         label="Workers"
-        queryKey={['workers', 'list', search]}
+        queryKey={queryKeys.workers(search)}
         list={() => carillon.workers.list({ label: search.label, limit: 100 })}
         columns={COLUMNS}
         idOf={({ worker_id: id }) => id}
-        refetchMs={REFRESH_MS}
+        refetchMs={POLLING.workersMs}
         onOpen={({ worker_id: workerId }) =>
           void navigate({ to: '/workers/$workerId', params: { workerId } })
         }
         empty={
           <Empty
             title="No worker"
-            command="npx carillon worker --url http://127.0.0.1:7420 --key <worker key> --handlers http,script"
+            command={`${COMMAND} worker --url http://127.0.0.1:7420 --key <worker key> --handlers http,script`}
           >
             A server without the role dispatcher runs nothing by itself. Start a worker, or a server with all
             roles.

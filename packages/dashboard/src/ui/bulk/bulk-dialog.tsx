@@ -2,9 +2,11 @@
  * One action on many jobs or runs: first counts them and names ten, asks, then works through them with a bar and a Stop. More than a
  * hundred are only changed after their number was typed.
  */
+
 import { Button, Group, List, Modal, Progress, Stack, Text, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
+import { queryKeys } from '../../api/query-keys.ts';
 import type { Action } from '../../api/session.ts';
 import { releaseLists } from '../held-items.ts';
 import { notify } from '../notify.ts';
@@ -90,7 +92,8 @@ export function BulkDialog<Filter>(props: BulkDialogProps<Filter>) {
     setStep('working');
     const result = await run(false, setWorked);
     setStep('done');
-    for (const queryKey of [['jobs'], ['runs']]) await queries.invalidateQueries({ queryKey });
+    for (const about of ['jobs', 'runs'] as const)
+      await queries.invalidateQueries({ queryKey: queryKeys.all(about) });
     releaseLists();
     if (!result?.finished || result.refused > (counted?.refused ?? 0)) return;
     notify({ message: `${result.changed} ${action.done}.`, undo: action.undo?.(result.changedIds) });
