@@ -97,6 +97,8 @@ export default defineConfig({
           name: 'cli',
           include: ['tests/cli/**/*.test.ts'],
           exclude: NEVER,
+          // Commands show times by the clock of the machine, also those that run without a process of their own.
+          env: { TZ: 'UTC' },
           globalSetup: POSTGRES,
           ...LONG_LIMITS,
         },

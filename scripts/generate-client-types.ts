@@ -111,6 +111,7 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
   Why: answered(contract.whyAnswer, { comment: 'Why a job or a run does not run now, or how it ended.' }),
   Strip: answered(contract.stripsAnswer.shape.strips.element, { comment: 'The last outcomes of a job.' }),
   SearchResult: answered(contract.searchAnswer),
+  JobRestored: answered(contract.jobRestoredAnswer),
   JobVersion: answered(contract.versionAnswer),
 
   Run: answered(contract.runAnswer, {

@@ -26,7 +26,7 @@ afterAll(endServers);
 it('three servers through kills, stops and database restarts: 0 lost, 0 at once twice, all shards with the living', async () => {
   const folder = makeTestFolder();
   const receiver = await new Receiver().start();
-  const postgres = await OwnPostgres.start(folder);
+  const postgres = await OwnPostgres.start(folder, { isMigrated: true });
   try {
     const members = await startMembers(folder, postgres.url);
     const workload = new Workload({

@@ -79,6 +79,11 @@ it('while PostgreSQL is stopped it is not ready and refuses jobs for a while; af
   expect((await post()).status).toBe(200);
   await untilAllSucceeded(201);
   expect(receiver.tagged('meanwhile')).toHaveLength(1);
+  // Told when it begins and ends, not for every request and every claim that met it.
+  const said = await server.output();
+  expect(said).toContain('the database cannot be used');
+  expect(said).toContain('the database can be used again');
+  expect(said).not.toMatch(/a request could not be served|a claim broke off|a look over the lanes/);
 });
 
 it('a PostgreSQL that hangs for 5 seconds is told of at once and waited for; the engine goes on where it was', async () => {

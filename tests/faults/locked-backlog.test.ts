@@ -96,7 +96,12 @@ it('a server that was busy answers for its metrics, says that no run can be clai
     );
     expect(row).toEqual({ runs: RUNS });
   }, SOON);
-  const output = await server.output();
+  // It is told a moment after the database has it.
+  const output = await eventually(async () => {
+    const said = await server.output();
+    expect(said).toContain('every outcome that waited is recorded');
+    return said;
+  }, SOON);
   const told = output.split(LOCKED).length - 1;
   expect(told).toBeLessThanOrEqual(1 + Math.floor(lockedMs / 30_000));
   expect(output.split('every outcome that waited is recorded')).toHaveLength(2);

@@ -25,7 +25,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const { ok } = commandsIn(() => folder);
+const { ok } = commandsIn(() => folder, { inProcesses: true });
 const clientOf = async (server: ServerProcess) =>
   new Carillon({ url: server.address, key: await server.adminKey() });
 

@@ -3,6 +3,7 @@
  * lost, nothing runs twice at the same time, and leaving costs a run no attempt (hazards 14, 21, 22, 28, 33).
  */
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { launchCarillon } from '../cli/run-carillon.ts';
 import { callApi } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { StallableProxy } from '../support/stallable-proxy.ts';
@@ -33,6 +34,38 @@ it('home killed: its worker goes to the other server, the run goes on and is rec
   expect(moved!.worker_id).toBe(registered!.worker_id);
   expect(moved!.node_id).not.toBe(registered!.node_id);
 });
+
+it.each(['--url', 'CARILLON_URL'])(
+  'carillon worker with two servers in %s goes on with the other when its own is killed (hazard 28)',
+  async (where) => {
+    const [home, other] = await Promise.all([stage.launch('home'), stage.launch('other')]);
+    const key = await stage.workerKey(home);
+    const before = await stage.remoteIds();
+    const addresses = [home.address, other.address];
+    const isFlag = where === '--url';
+    const flags = isFlag ? addresses.flatMap((address) => ['--url', address]) : [];
+    const worker = launchCarillon(['worker', '--handlers', 'http', ...flags], {
+      cwd: stage.servers.folder,
+      env: { CARILLON_KEY: key, ...(!isFlag && { CARILLON_URL: addresses.join(',') }) },
+    });
+    try {
+      await stage.untilNewWorker(before);
+      const [registered] = await stage.remoteWorkers();
+      await home.kill();
+      const moved = `connected to ${other.address} as worker ${registered!.worker_id}`;
+      await eventually(() => expect(worker.said.stderr).toContain(moved), SOON);
+      await eventually(async () => {
+        const [now] = await stage.remoteWorkers();
+        expect(now!.worker_id).toBe(registered!.worker_id);
+        expect(now!.node_id).not.toBe(registered!.node_id);
+      }, SOON);
+      worker.signal('SIGTERM');
+      expect(await worker.ended).toMatchObject({ code: 0 });
+    } finally {
+      worker.signal('SIGKILL');
+    }
+  },
+);
 
 it('a server that stops in order sends its worker to another; the run goes on (hazard 22)', async () => {
   const [home, other] = await Promise.all([stage.launch('home'), stage.launch('other')]);

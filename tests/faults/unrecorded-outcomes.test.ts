@@ -30,7 +30,7 @@ let locker: pg.Client;
 beforeEach(async () => {
   folder = makeTestFolder();
   receiver = await new Receiver().start();
-  postgres = await OwnPostgres.start(folder);
+  postgres = await OwnPostgres.start(folder, { isMigrated: true });
   locker = new pg.Client({ connectionString: postgres.url });
   await locker.connect();
 });

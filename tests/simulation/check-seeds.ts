@@ -6,7 +6,8 @@
 import { describe, it } from 'vitest';
 import { runSimulation } from './run-simulation.ts';
 
-const SIMULATIONS_DEFAULT = 1_000;
+/** As many as mutations.test.ts may take to find a defect; `npm run test:long` has more. */
+const SIMULATIONS_DEFAULT = process.env.CARILLON_TEST_LONG === 'true' ? 2_000 : 400;
 /** Only ends a hang: a seed takes about a tenth of a second. */
 const MS_EACH_MAX = 10_000;
 

@@ -1,9 +1,10 @@
 /**
  * Every nominal instant of every schedule and its one verdict. Kept from the fires that were applied: each instant once, none
- * left out between two fires, none before its time.
+ * left out between two fires, none before its time, none that a person has skipped.
  */
 import {
   fireTime,
+  isOccurrence,
   isRecurring,
   type Job,
   type JobId,
@@ -12,6 +13,7 @@ import {
   type RunId,
 } from '@carillon/domain';
 import type { Cursor, FirstDue } from '../../packages/server/src/storage/due.ts';
+import type { JobChange } from '../../packages/server/src/storage/job-store.ts';
 import type { Fire } from '../../packages/server/src/storage/schedule-store.ts';
 import type { World } from './world.ts';
 
@@ -21,6 +23,8 @@ export interface FirePlan {
   edited: boolean;
   /** Every instant with a verdict. */
   readonly judged: Set<number>;
+  /** What a person has skipped and not taken back. */
+  readonly skipped: Set<number>;
 }
 
 /** Clocks of processes follow the storage's by less than this: half the slowest reading of it that counts. */
@@ -63,15 +67,30 @@ export class FireLedger {
 
   planned(job: Job, first: FirstDue): void {
     if (first.kind !== 'cursor' || !isRecurring(job.schedule)) return;
-    this.#plans.set(job.jobId, { schedule: job.schedule, edited: false, judged: new Set() });
+    this.#plans.set(job.jobId, newPlan(job.schedule, { edited: false }));
   }
 
-  replanned(job: Job, _first: FirstDue | undefined): void {
+  changed({ job, pending, audit }: JobChange): void {
+    if (pending.kind === 'replan') this.#replanned(job, pending.first);
+    const skipped = this.#plans.get(job.jobId)?.skipped;
+    if (!skipped) return;
+    // Only who takes a skip back may leave it out; a new schedule only where it has no such instant.
+    if (audit?.action === 'jobs.unskip') skipped.clear();
+    for (const { atMs } of job.skips ?? []) skipped.add(atMs);
+  }
+
+  #replanned(job: Job, first: FirstDue | undefined): void {
+    const { schedule } = job;
     const plan = this.#plans.get(job.jobId);
-    if (plan) plan.edited = true;
-    else if (isRecurring(job.schedule)) {
-      this.#plans.set(job.jobId, { schedule: job.schedule, edited: true, judged: new Set() });
+    if (!plan) {
+      if (isRecurring(schedule)) this.#plans.set(job.jobId, newPlan(schedule, { edited: true }));
+      return;
     }
+    plan.edited = true;
+    const plannedMs = first?.kind === 'cursor' ? first.cursor.nominalAtMs : undefined;
+    for (const atMs of plan.skipped)
+      if (atMs !== plannedMs && !(isRecurring(schedule) && isOccurrence(schedule, atMs)))
+        plan.skipped.delete(atMs);
   }
 
   fired(fires: readonly Fire[], done: ReadonlySet<JobId>, isCancelled: (jobId: JobId) => boolean): void {
@@ -86,6 +105,11 @@ export class FireLedger {
       this.checkPrompt(fire.cursor);
       if (isCancelled(jobId)) this.#world.violate(`job ${jobId} fired after its cancel`);
       for (const nominalMs of verdictsOf(fire)) this.#judge(fire.cursor, plan, nominalMs);
+      for (const { nominalAtMs } of fire.runs)
+        if (plan.skipped.has(nominalAtMs))
+          this.#world.violate(
+            `job ${jobId} ran ${new Date(nominalAtMs).toISOString()}, which a person had skipped`,
+          );
     }
   }
 
@@ -106,6 +130,10 @@ export class FireLedger {
     if (earlyMs > CLOCK_ERROR_MS + this.#world.unnoticedMs)
       this.#world.violate(`job ${jobId} fired ${earlyMs} ms before its time`);
   }
+}
+
+function newPlan(schedule: RecurringSchedule, { edited }: { edited: boolean }): FirePlan {
+  return { schedule, edited, judged: new Set(), skipped: new Set() };
 }
 
 export function verdictsOf({ cursor, runs, skipped }: Fire): number[] {

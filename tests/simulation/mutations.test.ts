@@ -59,6 +59,7 @@ const CASES: readonly Case[] = [
   { invariant: 'SIM-4', mutation: 'oneTooMany', found: /was claimed as number \d+, and the limit/ },
   { invariant: 'SIM-8', mutation: 'markLivingDead', found: /was marked dead after \d+ ms of silence/ },
   { invariant: 'SIM-9', mutation: 'skipByOldMemory', found: /skipped an occurrence with \d+ of \d+ runs/ },
+  { invariant: 'SIM-15', mutation: 'forgetSkips', found: /which a person had skipped/ },
   {
     invariant: 'SIM-10',
     mutation: 'ignoreUnrecorded',

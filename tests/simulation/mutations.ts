@@ -162,6 +162,17 @@ function asSkipped(fire: Fire): Fire {
   return { ...fire, runs: [], skipped: [...fire.skipped, ...skipped] };
 }
 
+/** The next change of a job forgets what was skipped. */
+const forgetSkips: Mutation = (storage) =>
+  replace(storage, 'jobs', {
+    apply: (change) =>
+      storage.jobs.apply(
+        change.audit?.action === 'jobs.skip'
+          ? change
+          : { ...change, job: { ...change.job, skips: undefined } },
+      ),
+  });
+
 /** Schedules wait until less waits to be executed. */
 const fireBehindBacklog: Mutation = (storage) =>
   replace(storage, 'schedule', {
@@ -340,6 +351,7 @@ export const MUTATIONS = {
   chargeInterruptions: { mutate: chargeInterruptions },
   ignoreIdempotencyKeys: { mutate: ignoreIdempotencyKeys },
   skipByOldMemory: { mutate: skipByOldMemory },
+  forgetSkips: { mutate: forgetSkips },
   oneTooMany: { mutate: oneTooMany },
   markLivingDead: { mutate: markLivingDead },
   fireBehindBacklog: { mutate: fireBehindBacklog },

@@ -163,7 +163,8 @@ export class Observer {
     });
   }
 
-  #changed({ job, pending }: JobChange): void {
+  #changed(change: JobChange): void {
+    const { job, pending } = change;
     const account = this.#jobs.get(job.jobId)!;
     if (job.maxConcurrency < account.limit) {
       account.formerLimit = { limit: this.#limitOf(account), untilMs: this.#world.nowMs + LOWERED_LIMIT_MS };
@@ -172,7 +173,7 @@ export class Observer {
     account.retriesMax = Math.max(account.retriesMax, job.retry.maxRetries);
     account.paused = job.status === 'PAUSED';
     account.schedule = job.schedule;
-    if (pending.kind === 'replan') this.fires.replanned(job, pending.first);
+    this.fires.changed(change);
     if (pending.kind !== 'drop') return;
     account.cancelled = true;
     for (const run of this.runs.all()) if (run.jobId === job.jobId && run.claim) run.cancelAsked = true;

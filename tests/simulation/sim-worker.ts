@@ -63,7 +63,7 @@ export class SimWorker implements ExecutingProcess {
       ...{ clock, random, log: silentLog },
       dial: streams.dialFrom({ name, gate: this.#gate }),
       nextTurn: () => new Promise<void>((resolve) => clock.timer(0, resolve)),
-      isKeyRefused: () => false,
+      isRefused: () => false,
       endWhenKeyRefused: false,
       onConnected: ({ server }) => world.trace.add(name, `is welcome at ${server}`),
       onRefused: ({ message }) => world.violate(`${name} was refused for good: ${message}`),

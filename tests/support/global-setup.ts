@@ -21,6 +21,7 @@ import {
   type PostgresVersion,
   TEMPLATE_DATABASE,
 } from './postgres.ts';
+import { prepareDatabase } from './prepared-database.ts';
 
 const PREFIX = 'carillon-test-postgres-';
 /** In memory, where `npm test` found room there. */
@@ -61,6 +62,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
       servers.push({ version, url: server.url });
     }
     report(missing);
+    const prepared = join(folder, 'prepared');
+    await prepareDatabase(prepared);
+    project.provide('preparedDatabase', prepared);
     project.provide('postgresServers', servers);
     project.provide('missingPostgresServers', missing);
   } catch (error) {

@@ -5,6 +5,7 @@ import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from '../../packages/server/src/postgres/embedded/start-embedded-postgres.ts';
+import { copyPreparedDatabase } from './prepared-database.ts';
 import { fixedPort, processTree, signalProcess } from './processes.ts';
 
 const QUIET = { debug: () => {}, info: () => {}, warn: () => {}, error: console.error };
@@ -20,8 +21,11 @@ export class OwnPostgres {
     this.#port = port;
   }
 
-  static async start(folder: string): Promise<OwnPostgres> {
-    const postgres = new OwnPostgres(join(folder, 'postgres'), await fixedPort());
+  /** isMigrated: with the tables of Carillon. */
+  static async start(folder: string, { isMigrated = false } = {}): Promise<OwnPostgres> {
+    const dataDir = join(folder, 'postgres');
+    if (isMigrated) await copyPreparedDatabase(dataDir);
+    const postgres = new OwnPostgres(dataDir, await fixedPort());
     await postgres.start();
     return postgres;
   }

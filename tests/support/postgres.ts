@@ -62,6 +62,16 @@ export function describeEachPostgres(name: string, suite: (server: PostgresServe
   }
 }
 
+/**
+ * For suites above the storage, whose outcome cannot depend on the version: what they ask of PostgreSQL, the conformance suite asks of each.
+ * Where this machine lacks the oldest supported version, the next one does.
+ */
+export function describeOldestPostgres(name: string, suite: (server: PostgresServer) => void): void {
+  const [oldest] = inject('postgresServers').toSorted((a, b) => a.version - b.version);
+  if (oldest) describe(`${name} (PostgreSQL ${oldest.version})`, () => suite(oldest));
+  else describe(name, () => it.skip('cannot run here: there is no PostgreSQL', () => {}));
+}
+
 export function databaseUrl(serverUrl: string, database: string): string {
   const url = new URL(serverUrl);
   url.pathname = `/${database}`;

@@ -23,7 +23,10 @@ export class ServerStage {
 
   static async open(): Promise<ServerStage> {
     const folder = makeTestFolder();
-    const [postgres, receiver] = await Promise.all([OwnPostgres.start(folder), new Receiver().start()]);
+    const [postgres, receiver] = await Promise.all([
+      OwnPostgres.start(folder, { isMigrated: true }),
+      new Receiver().start(),
+    ]);
     return new ServerStage({ folder, postgres, receiver });
   }
 
