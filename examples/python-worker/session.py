@@ -1,7 +1,6 @@
 """The worker: keeps one stream to a server, and keeps the rules at the top of workers.proto. Everything here happens on one event loop."""
 
 import asyncio
-import contextlib
 import random
 import re
 import uuid
@@ -242,9 +241,7 @@ class Worker:
             sent_at = now()
             tasks = []
             try:
-                # A server that refuses the stream may have ended it by now: reading says why.
-                with contextlib.suppress(asyncio.InvalidStateError):
-                    await asyncio.wait_for(call.write(self._hello()), ANSWER_SECONDS_MAX)
+                await self._say_hello(call)
                 first = await asyncio.wait_for(self._read(call), ANSWER_SECONDS_MAX)
                 self._answered.add(address)
                 self._welcome(address, first, sent_at)
@@ -264,6 +261,17 @@ class Worker:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
                 call.cancel()
+
+    async def _say_hello(self, call):
+        try:
+            await asyncio.wait_for(call.write(self._hello()), ANSWER_SECONDS_MAX)
+        except asyncio.InvalidStateError:
+            pass  # A server that refuses the stream may have ended it by now: reading says why.
+        except grpc.aio.AioRpcError as error:
+            # The stream ended while the hello was written, and the library forgot why. The next dial may hear it.
+            if error.code() == grpc.StatusCode.INTERNAL:
+                raise StreamEnded("the server ended the stream before it took the hello") from error
+            raise
 
     def _hello(self):
         self._outbox.slots_freed = 0  # counted from `executing` on

@@ -198,9 +198,11 @@ export class ScriptedServer {
   }
 
   async *#session(requests: AsyncIterable<SessionRequest>, headers: Headers) {
-    if (headers.get('authorization') !== `Bearer ${KEY}`)
-      throw new ConnectError('This key may not connect workers.', Code.Unauthenticated);
-    if (this.script.refusal) {
+    const isKnown = headers.get('authorization') === `Bearer ${KEY}`;
+    if (!isKnown || this.script.refusal) {
+      // The library of Python forgets the reason of a refusal that comes while it writes the hello: refuse after it.
+      await requests[Symbol.asyncIterator]().next();
+      if (!isKnown) throw new ConnectError('This key may not connect workers.', Code.Unauthenticated);
       this.refused += 1;
       throw this.script.refusal;
     }

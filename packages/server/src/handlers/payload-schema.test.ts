@@ -1,7 +1,7 @@
 import { HTTP_PARAMETERS, type JsonObject, Refusal } from '@carillon/domain';
 import { describe, expect, test } from 'vitest';
 import { checkHttpPayload } from '../../../domain/src/job/check-http-payload.ts';
-import { compileSchema, SchemaUnusable } from './payload-schema.ts';
+import { compileSchema, SchemaUnusable, withinTime } from './payload-schema.ts';
 
 function refusal(schema: object, payload: JsonObject, trusted = true): unknown {
   try {
@@ -115,6 +115,43 @@ describe('a schema that means harm', () => {
       code: 'field_invalid',
       field: 'payload.a',
     });
+  });
+});
+
+describe('the time of a schema', () => {
+  const spin = () => {
+    for (;;);
+  };
+  /** The first `slow` tries never end; each reading of the processor's time is `stepMs` after the one before. */
+  const tryWith = (slow: number, stepMs: number) => {
+    const seen = { tries: 0, cpuMs: 0 };
+    const prepare = () => {
+      seen.tries += 1;
+      return seen.tries <= slow ? spin : () => 'done';
+    };
+    const cpuMs = () => {
+      seen.cpuMs += stepMs;
+      return seen.cpuMs;
+    };
+    return { seen, run: () => withinTime<unknown>(prepare, cpuMs) };
+  };
+
+  test('that the machine gave to others is not held against it', () => {
+    const { seen, run } = tryWith(1, 0);
+    expect(run()).toBe('done');
+    expect(seen.tries).toBe(2);
+  });
+
+  test('is bounded also when it never gets a processor', () => {
+    const { seen, run } = tryWith(100, 0);
+    expect(run).toThrow(/timed out/);
+    expect(seen.tries).toBe(4);
+  });
+
+  test('that it used itself ends it at the first try', () => {
+    const { seen, run } = tryWith(100, 1_000);
+    expect(run).toThrow(/timed out/);
+    expect(seen.tries).toBe(1);
   });
 });
 
