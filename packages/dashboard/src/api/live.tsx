@@ -6,6 +6,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useRef, useState } from 'react';
 import { usePreferences } from '../ui/preferences.tsx';
+import { askAgain } from './ask-again.ts';
 import { followLive } from './live-stream.ts';
 import { ABOUT_RUNS } from './query-keys.ts';
 import { createRefresher } from './refresher.ts';
@@ -38,7 +39,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     let wasLost = true;
     // A new stream tells of what comes after its first message: what happened before that is read once more then.
     let isFirst = true;
-    const readAll = () => void queries.invalidateQueries({ predicate: isAboutRuns });
+    const readAll = () => void askAgain(queries, isAboutRuns);
     const show = (now: LiveState['state']) =>
       setState((before) => {
         // The time stands on the page only while nothing arrives.

@@ -4,6 +4,7 @@
  */
 import type { LiveUpdate } from '@carillon/client';
 import type { QueryClient } from '@tanstack/react-query';
+import { askAgain } from './ask-again.ts';
 import type { AboutRuns } from './query-keys.ts';
 
 const LISTS_MS = 2_000;
@@ -17,11 +18,12 @@ export function createRefresher(queries: Pick<QueryClient, 'invalidateQueries'>)
   const ask = () => {
     askedAt = Date.now();
     const about = new Set<unknown>(wanted);
-    void queries.invalidateQueries({
-      predicate: ({ queryKey: [first, second] }) =>
+    void askAgain(
+      queries,
+      ({ queryKey: [first, second] }) =>
         about.has(first) &&
         (second === 'list' || first === 'stats' || first === 'failures' || first === 'workers'),
-    });
+    );
   };
   const askLater = (ms: number) => {
     timer = setTimeout(() => {
@@ -32,10 +34,11 @@ export function createRefresher(queries: Pick<QueryClient, 'invalidateQueries'>)
   };
   const refresh = ({ changed, refetch }: Pick<LiveUpdate, 'changed' | 'refetch'>) => {
     const ids = new Set<unknown>([...changed.jobs, ...changed.runs]);
-    void queries.invalidateQueries({
-      predicate: ({ queryKey: [first, second] }) =>
+    void askAgain(
+      queries,
+      ({ queryKey: [first, second] }) =>
         (first === 'jobs' || first === 'runs') && second !== 'list' && (refetch || ids.has(second)),
-    });
+    );
     // A job that is made, edited or run by hand may have a run that waits.
     if (refetch || changed.jobs.length > 0) for (const about of ['jobs', 'runs'] as const) wanted.add(about);
     if (refetch || changed.runs.length > 0)
