@@ -1,6 +1,9 @@
 import { QueryClient, QueryObserver } from '@tanstack/react-query';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { eventually } from '../../../../tests/support/eventually.ts';
 import { askAgain } from './ask-again.ts';
+
+const SOON = { withinMs: 60_000 };
 
 /** A list that is on the page, and whose questions are answered by the test, in order. */
 function shownList() {
@@ -17,10 +20,10 @@ const isRuns = ({ queryKey: [about] }: { queryKey: readonly unknown[] }) => abou
 
 test('a first answer that was under way when something changed is asked for once more', async () => {
   const { queries, answers, stop, shown } = shownList();
-  await vi.waitFor(() => expect(answers).toHaveLength(1));
+  await eventually(() => expect(answers).toHaveLength(1), SOON);
   const done = askAgain(queries, isRuns);
   answers[0]!('before the change');
-  await vi.waitFor(() => expect(answers).toHaveLength(2));
+  await eventually(() => expect(answers).toHaveLength(2), SOON);
   answers[1]!('after it');
   await done;
   expect(shown()).toBe('after it');
@@ -29,13 +32,13 @@ test('a first answer that was under way when something changed is asked for once
 
 test('what has been answered is asked again once, and what is not meant never', async () => {
   const { queries, answers, stop, shown } = shownList();
-  await vi.waitFor(() => expect(answers).toHaveLength(1));
+  await eventually(() => expect(answers).toHaveLength(1), SOON);
   answers[0]!('before the change');
-  await vi.waitFor(() => expect(shown()).toBe('before the change'));
+  await eventually(() => expect(shown()).toBe('before the change'), SOON);
   await askAgain(queries, () => false);
   expect(answers).toHaveLength(1);
   const done = askAgain(queries, isRuns);
-  await vi.waitFor(() => expect(answers).toHaveLength(2));
+  await eventually(() => expect(answers).toHaveLength(2), SOON);
   answers[1]!('after it');
   await done;
   expect([answers.length, shown()]).toEqual([2, 'after it']);
