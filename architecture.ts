@@ -243,7 +243,7 @@ export const MODULES: readonly Module[] = [
     kind: 'service',
     purpose:
       'Bounds what goes on at once, so that no caller, no namespace and no maker of keys gets all of it.',
-    imports: ['domain'],
+    imports: ['domain', 'foundation'],
   },
   {
     name: 'server/audit',
@@ -282,14 +282,7 @@ export const MODULES: readonly Module[] = [
     name: 'server/run-logs',
     kind: 'service',
     purpose: 'What runs have written, read as lines or as text.',
-    imports: [
-      'domain',
-      'foundation',
-      'server/log-store',
-      'server/run-results',
-      'server/shared-limit',
-      'server/storage',
-    ],
+    imports: ['domain', 'foundation', 'server/log-store', 'server/run-results', 'server/storage'],
   },
   {
     name: 'server/peers',

@@ -10,8 +10,14 @@ import type { RunLogs } from '../run-logs/run-logs.ts';
 import type { SecretValues } from '../secrets/secret-values.ts';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { Storage } from '../storage/storage.ts';
+import type { EntriesAbout } from './support/entries-about.ts';
 
-export interface OperationPorts {
+export interface OperationPorts extends GivenPorts {
+  readonly entriesAbout: EntriesAbout;
+}
+
+/** What operations are made with. */
+export interface GivenPorts {
   readonly storage: Pick<
     Storage,
     | 'jobs'
