@@ -2,7 +2,6 @@
  * The `http` handler: one request, judged by its status. The call carries the run's identity, so the other side can refuse
  * what it has already done. Answers are kept up to a limit; addresses are checked after name resolution (hazard 36).
  */
-import { lookup as resolveName } from 'node:dns';
 import {
   Agent as HttpAgent,
   request as httpRequest,
@@ -17,6 +16,7 @@ import type { SecretMask } from '../secret-mask.ts';
 import { type Destination, EgressPolicy, type EgressRules, type OwnEndpoint } from './egress-policy.ts';
 import { failedCall, type RefusedAnswer, refusedAnswer } from './http-failure.ts';
 import { type HttpCall, readHttpPayload } from './http-payload.ts';
+import { jobNames } from './resolve-name.ts';
 import { signatureHeaders } from './sign-request.ts';
 
 export interface HttpHandlerOptions {
@@ -92,7 +92,7 @@ function send(
   const requestOptions: RequestOptions = {
     method: call.method,
     agent: agents[url.protocol]!,
-    lookup: guardedLookup(assertAllowed),
+    lookup: guardedLookup(assertAllowed, context.signal),
     signal: context.signal,
     headers: {
       'user-agent': 'carillon',
@@ -186,19 +186,27 @@ function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
-export function guardedLookup(assertAllowed: Guard): LookupFunction {
-  return (hostname, options, callback) => {
-    resolveName(hostname, options, (error, address, family) => {
-      if (error) return callback(error, address as string, family);
-      const addresses = Array.isArray(address) ? address : [{ address: address as unknown as string }];
-      try {
-        for (const entry of addresses) assertAllowed(entry.address);
-      } catch (refusal) {
-        return callback(refusal as NodeJS.ErrnoException, address as string, family);
-      }
-      return callback(null, address as string, family);
-    });
+/** Ends with the signal. */
+export function guardedLookup(assertAllowed: Guard, signal: AbortSignal): LookupFunction {
+  return (hostname, { all, family }, callback) => {
+    const answer = async () => {
+      const found = await jobNames.resolve(hostname, signal);
+      for (const { address } of found) assertAllowed(address);
+      const wanted = found.filter((each) => !isOfOther(each.family, family));
+      if (wanted.length === 0)
+        throw Object.assign(new Error(`ENOTFOUND ${hostname}`), { code: 'ENOTFOUND', hostname });
+      return wanted;
+    };
+    answer().then(
+      (found) => (all ? callback(null, found) : callback(null, found[0]!.address, found[0]!.family)),
+      (error: NodeJS.ErrnoException) => callback(error, '', 0),
+    );
   };
+}
+
+function isOfOther(family: number, wanted: number | 'IPv4' | 'IPv6' | undefined): boolean {
+  if (wanted === undefined || wanted === 0) return false;
+  return family !== (wanted === 'IPv4' ? 4 : wanted === 'IPv6' ? 6 : wanted);
 }
 
 /** Of the connection as it is: one that is used again was checked for another request, perhaps of another path. */

@@ -68,7 +68,11 @@ export class ScriptFetcher {
         {
           // A connection that is used again would not be judged again.
           agent: false,
-          ...{ signal: limited, lookup: guardedLookup(guard), headers: { 'user-agent': 'carillon' } },
+          ...{
+            signal: limited,
+            lookup: guardedLookup(guard, limited),
+            headers: { 'user-agent': 'carillon' },
+          },
           ...(this.#options.ca !== undefined && { ca: this.#options.ca }),
         },
         (answer) => {
