@@ -6,7 +6,7 @@ import { CarillonError } from '@carillon/client';
 import { createTheme, Drawer, type MantineColorsTuple, MantineProvider, Modal } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
-import { StrictMode } from 'react';
+import { type MouseEvent, StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queryClient } from './api/query-client.ts';
 import { router } from './router.tsx';
@@ -14,6 +14,12 @@ import { Notices } from './ui/notices.tsx';
 
 /** Their head is a <header>, which would be a second banner of the page. */
 const dialog = {
+  overlayProps: {
+    // The second click of a double click must not close what the first has opened.
+    onClickCapture: (event: MouseEvent) => {
+      if (event.detail > 1) event.stopPropagation();
+    },
+  },
   closeButtonProps: { 'aria-label': 'Close' },
   attributes: { header: { role: 'none' } },
 };

@@ -1091,7 +1091,7 @@ export interface RunWithAttempts extends Run {
   readonly dead_letter: DeadLetter | null;
   /** The ended run that was redriven or run again as this one; null for others. */
   readonly origin_run_id: string | null;
-  /** Who redrove that run, or ran it again (`key` and its name for a key of nobody); null where it is not known. */
+  /** Who asked for it: ran the job now, or redrove or repeated the run before (`key` and its name for a key of nobody); null for occurrences of a schedule, and where it is not known. */
   readonly requested_by: string | null;
   /** The runs that it was redriven or run again as, the latest first; at most ten. */
   readonly repeated_as: readonly {

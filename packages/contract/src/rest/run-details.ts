@@ -25,7 +25,7 @@ export const runDetailsAnswer = runAnswer
       .string()
       .nullable()
       .describe(
-        'Who redrove that run, or ran it again (`key` and its name for a key of nobody); null where it is not known.',
+        'Who asked for it: ran the job now, or redrove or repeated the run before (`key` and its name for a key of nobody); null for occurrences of a schedule, and where it is not known.',
       ),
     repeated_as: z
       .array(

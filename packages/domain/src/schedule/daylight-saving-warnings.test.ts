@@ -28,7 +28,7 @@ describe('warnings of daylight saving', () => {
         kind: 'gap',
         atMs: Date.UTC(2027, 2, 28, 1),
         message:
-          'The clock goes forward in Europe/Paris on 2027-03-28 and skips a planned time: it runs right after the gap, at 2027-03-28T03:00:00+02:00.',
+          'The clock goes forward in Europe/Paris on 2027-03-28 and skips a planned time: it runs right after the gap, at 03:00 (+02:00).',
       },
       {
         kind: 'overlap',

@@ -58,7 +58,7 @@ function gapAt(schedule: RecurringSchedule, atMs: number): DaylightSavingWarning
   const fate =
     schedule.daylightSaving.gap === 'skip'
       ? 'it is left out that day'
-      : `it runs right after the gap, at ${localText(schedule.zone, atMs)}`;
+      : `it runs right after the gap, at ${clockText(schedule.zone, atMs)}`;
   const message = `The clock goes forward in ${schedule.zone} on ${localText(schedule.zone, atMs).slice(0, 10)} and skips a planned time: ${fate}.`;
   return { kind: 'gap', atMs, message };
 }
@@ -90,6 +90,12 @@ function count(
 
 function withPolicy(schedule: RecurringSchedule, policy: Partial<DaylightSavingPolicy>): RecurringSchedule {
   return { ...schedule, daylightSaving: { ...schedule.daylightSaving, ...policy } };
+}
+
+/** As in 03:00 (+02:00). Changes of the clock fall on whole minutes, but for some of long ago. */
+function clockText(zone: string, instantMs: number): string {
+  const text = localText(zone, instantMs);
+  return `${text.slice(11, 19).replace(/:00$/, '')} (${text.slice(19)})`;
 }
 
 /** The wall-clock time in a zone with its offset: 2027-03-28T09:00:00+02:00. */

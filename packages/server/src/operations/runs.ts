@@ -294,9 +294,12 @@ async function addRun(ports: OperationPorts, request: AddedRun): Promise<Request
     key === undefined
       ? (ports.random.id() as RunId)
       : derivedRunId({ purpose: action, subject, caller, key });
-  const said = runRequest(job, wanted, asked);
-  const kept = rerunOf ? { ...said, originRunId: rerunOf, requestedBy: actorText(actorOf(caller)) } : said;
-  if (kept?.payload !== undefined) {
+  const kept = {
+    ...runRequest(job, wanted, asked),
+    originRunId: rerunOf,
+    requestedBy: actorText(actorOf(caller)),
+  };
+  if (kept.payload !== undefined) {
     const { namespace, handler } = job;
     // An input decides what becomes of the secrets that the payload of the job names, too.
     await requireSecrets(ports.storage, caller, { namespace, payload: kept.payload });

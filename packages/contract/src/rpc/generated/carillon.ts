@@ -6713,7 +6713,7 @@ export type GetRunResponse = Message<"carillon.v1.GetRunResponse"> & {
   originRunId: string;
 
   /**
-   * Who redrove that run, or ran it again (`key` and its name for a key of nobody); empty where it is not known.
+   * Who asked for it: ran the job now, or redrove or repeated the run before (`key` and its name for a key of nobody); empty otherwise.
    *
    * @generated from field: string requested_by = 7;
    */

@@ -20,7 +20,7 @@ export function CronFields() {
           keepEmpty
         />
         <Select
-          label="Start from"
+          label="Preset"
           placeholder="common schedules"
           data={[...CRON_PRESETS]}
           value={CRON_PRESETS.find(({ value }) => value === text)?.value ?? null}

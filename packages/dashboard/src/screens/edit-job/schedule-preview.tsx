@@ -141,8 +141,8 @@ function Fires({ label = 'Next fires', fires, zones, own }: FiresProps) {
         {fires.map((at, i) => (
           <Table.Tr key={at}>
             {zones.map((zone) => (
-              <Table.Td key={zone} className="nowrap">
-                {fireText(at, zone, i === 0 ? undefined : fires[i - 1])}
+              <Table.Td key={zone}>
+                <FireText at={at} zone={zone} before={i === 0 ? undefined : fires[i - 1]} />
               </Table.Td>
             ))}
           </Table.Tr>
@@ -152,11 +152,16 @@ function Fires({ label = 'Next fires', fires, zones, own }: FiresProps) {
   );
 }
 
-/** The offset is told where it changes. */
-function fireText(at: string, zone: string, before: string | undefined): string {
+/** The offset is told where it changes, on a line of its own where the column is narrow. */
+function FireText({ at, zone, before }: { at: string; zone: string; before: string | undefined }) {
   const date = new Date(at);
   const seconds = date.getTime() % 60_000 !== 0;
   const text = `${dayName(date, zone)} ${clockTime(date, zone, { seconds })}`;
   const isNew = before !== undefined && offset(new Date(before), zone) !== offset(date, zone);
-  return isNew ? `${text} ${offset(date, zone)}` : text;
+  return (
+    <>
+      <span className="nowrap tabular">{text}</span>
+      {isNew && ` ${offset(date, zone)}`}
+    </>
+  );
 }

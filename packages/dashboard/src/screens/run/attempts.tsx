@@ -18,12 +18,12 @@ export function Attempts({ run }: { run: RunWithAttempts }) {
   );
   const to = Math.max(...attempts.map((attempt) => endOf(attempt, now)), from + 1);
   return (
-    <Table.ScrollContainer minWidth={860}>
+    <Table.ScrollContainer minWidth={930}>
       <Table verticalSpacing={6} aria-label="Attempts">
         <Table.Thead>
           <Table.Tr>
             <Table.Th w={80}>Attempt</Table.Th>
-            <Table.Th w={230}>State</Table.Th>
+            <Table.Th w={300}>State</Table.Th>
             <Table.Th w={120}>Started</Table.Th>
             <Table.Th w={90}>Took</Table.Th>
             <Table.Th>From its instant to the end</Table.Th>
@@ -76,7 +76,7 @@ function Cause({ attempt }: { attempt: Run }) {
   const text = attempt.error_message ?? attempt.reason ?? INTERRUPTED[attempt.status];
   if (text === undefined || text === null) return null;
   return (
-    <Text size="xs" c="dimmed" truncate title={withHiddenNote(text)} maw={220}>
+    <Text size="xs" c="dimmed" lineClamp={3} className="wrap-anywhere" title={withHiddenNote(text)}>
       {text.split('\n', 1)[0]}
     </Text>
   );

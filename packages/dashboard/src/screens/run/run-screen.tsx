@@ -1,6 +1,6 @@
 /** One run: what became of it and why, its attempts, its log as it is written, its result and what it was given. */
 
-import type { RunWithAttempts } from '@carillon/client';
+import type { Job, RunWithAttempts } from '@carillon/client';
 import { Alert, Anchor, Group, Progress, Stack, Tabs, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
@@ -66,7 +66,7 @@ export function RunScreen() {
               <Text size="sm" c="dimmed" component="div">
                 Due <Instant at={found.scheduled_at} /> · started <Instant at={found.started_at} /> ·{' '}
                 {found.started_at !== null && found.ended_at === null ? 'running for' : 'took'}{' '}
-                <Took from={found.started_at} to={found.ended_at} /> · attempt {found.attempt_number} ·{' '}
+                <Took from={found.started_at} to={found.ended_at} /> · {attemptWords(found, job.data)} ·{' '}
                 <span className="mono">{found.run_id}</span>
               </Text>
             </Stack>
@@ -123,6 +123,9 @@ function Story({ run }: { run: RunWithAttempts }) {
     request_reason: asked,
     late_report: late,
     checkpoint,
+    trigger,
+    origin_run_id: origin,
+    requested_by: who,
   } = run;
   return (
     <>
@@ -153,7 +156,13 @@ function Story({ run }: { run: RunWithAttempts }) {
           </Text>
         </Group>
       )}
-      {asked !== null && <Text size="sm">Asked for: {asked}</Text>}
+      {trigger === 'manual' && origin === null && (
+        <Text size="sm">
+          Run by hand{who === null ? '' : ` by ${who}`}
+          {asked === null ? '.' : `: ${asked}`}
+        </Text>
+      )}
+      {asked !== null && origin !== null && <Text size="sm">Asked for: {asked}</Text>}
       {checkpoint !== null && (
         <Text size="sm" component="div">
           Its next attempt goes on from a checkpoint of {bytes(checkpoint.bytes)}, saved{' '}
@@ -167,6 +176,14 @@ function Story({ run }: { run: RunWithAttempts }) {
       )}
     </>
   );
+}
+
+/** How many there may be is told by the version of the job that it runs. */
+function attemptWords(
+  { attempt_number: number, job_version: version }: RunWithAttempts,
+  job: Job | undefined,
+): string {
+  return job?.version === version ? `attempt ${number} of ${job.max_retries + 1}` : `attempt ${number}`;
 }
 
 function redrivenBy({
