@@ -282,7 +282,14 @@ export const MODULES: readonly Module[] = [
     name: 'server/run-logs',
     kind: 'service',
     purpose: 'What runs have written, read as lines or as text.',
-    imports: ['domain', 'foundation', 'server/log-store', 'server/run-results', 'server/storage'],
+    imports: [
+      'domain',
+      'foundation',
+      'server/log-store',
+      'server/run-results',
+      'server/shared-limit',
+      'server/storage',
+    ],
   },
   {
     name: 'server/peers',

@@ -70,6 +70,9 @@ export interface StartServerOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
+/** Of the connections to the database, so many may be used by requests: the engine always has some. */
+const REQUESTS_PART = 0.6;
+
 export async function startServer(options: StartServerOptions): Promise<StartedServer> {
   const { config, log, onReplaced, signal, handlers = new Map(), env = process.env } = options;
   const waiting = { log, signal, connectionsMax: config.database.connections_max };
@@ -200,6 +203,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
         return { ready: reasons.length === 0, reasons };
       },
       bodyLimitBytes: config.body_limit_kb * 1_024,
+      requestsMax: Math.max(1, Math.floor(config.database.connections_max * REQUESTS_PART)),
       requireHost: allowedHosts({
         allowed: config.allowed_hosts,
         listensOn: port.host,

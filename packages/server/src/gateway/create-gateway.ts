@@ -11,6 +11,7 @@ import type { Accounts } from '../accounts/accounts.ts';
 import { keyProof, sameSecret } from '../accounts/secrets.ts';
 import type { OidcSignIn } from '../oidc/oidc-sign-in.ts';
 import type { Operations } from '../operations/operations.ts';
+import { FairTurns } from '../shared-limit/fair-turns.ts';
 import type { WorkerSessions } from '../worker-home/worker-sessions.ts';
 import { answerBrokenRequest, answerProblems } from './answer-problems.ts';
 import { allOperations } from './api/all-operations.ts';
@@ -25,6 +26,7 @@ import { createListener, type Listener } from './listener/create-listener.ts';
 import { discardRestOfRequest } from './listener/discard-rest.ts';
 import { closeConnections } from './listener/open-connections.ts';
 import { type MetricsOptions, metricsEndpoint } from './metrics-endpoint.ts';
+import { operationsInTurns } from './operations-in-turns.ts';
 import { askedMethodOf, mountOtherMethods, routeUnusualMethod } from './other-methods.ts';
 import { type PeerLogsEndpointOptions, peerLogsEndpoint } from './peer-logs-endpoint.ts';
 import type { RequestLimits } from './rate-limit.ts';
@@ -59,6 +61,8 @@ export interface GatewayOptions {
   /** Left out: nothing is measured, and there is no /metrics. */
   readonly metrics?: Pick<MetricsOptions, 'telemetry' | 'open'>;
   readonly bodyLimitBytes: number;
+  /** How many requests work at once, but for those with bounds of their own. Left out: all that come. */
+  readonly requestsMax?: number;
   /** The streams of workers. Left out: those that dial this server are told to dial another. */
   readonly workers?: Pick<WorkerSessions, 'serve' | 'stop'> | undefined;
   /** Whether their streams need a certificate. Left out: none is asked for. */
@@ -80,7 +84,11 @@ export interface GatewayOptions {
 }
 
 export function createGateway(options: GatewayOptions): FastifyInstance {
-  const { operations, log, bodyLimitBytes } = options;
+  const { log, bodyLimitBytes, requestsMax } = options;
+  const operations =
+    requestsMax === undefined
+      ? options.operations
+      : operationsInTurns(options.operations, new FairTurns({ clock: systemClock, placesMax: requestsMax }));
   const problems = answerProblems(log);
   const address = (options.address ?? '').replace(/\/+$/, '');
   const { limits, trustedProxies = [] } = options;

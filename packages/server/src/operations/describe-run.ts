@@ -16,6 +16,7 @@ import {
 import type { StoredCheckpoint } from '../storage/run-state-store.ts';
 import { MAY_FOLLOW, type RunView } from '../storage/run-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
+import { entriesAbout } from './support/entries-about.ts';
 
 const REPEATS_MAX = 10;
 /** Entries of the audit log that are looked at. */
@@ -41,7 +42,7 @@ export interface RunDetails {
 }
 
 export async function describeRun(
-  ports: Pick<OperationPorts, 'storage' | 'entriesAbout'>,
+  ports: Pick<OperationPorts, 'storage' | 'audit'>,
   caller: Caller,
   { runId, job, attempts }: { runId: RunId; job: Job | undefined; attempts: readonly RunView[] },
 ): Promise<RunDetails> {
@@ -58,14 +59,13 @@ export async function describeRun(
     letter: letter && letterShownTo(caller, letter),
     ...{ originRunId: request?.originRunId, requestedBy: request?.requestedBy },
     repeats: isEnded ? await storage.runs.repeatsOf(runId, REPEATS_MAX) : [],
-    cancelledBy: await cancelledBy(ports, caller, latest),
+    cancelledBy: await cancelledBy(ports, latest),
   };
 }
 
 /** By itself, or with its job. Undefined: it was not cancelled, or the audit log does not know it any more. */
 async function cancelledBy(
-  { entriesAbout }: Pick<OperationPorts, 'entriesAbout'>,
-  caller: Caller,
+  { audit }: Pick<OperationPorts, 'audit'>,
   { runId, jobId, status }: RunView,
 ): Promise<string | undefined> {
   if (status !== 'CANCELLED' && status !== 'CANCELLING') return undefined;
@@ -73,7 +73,7 @@ async function cancelledBy(
     [runId, ['runs.cancel']],
     [jobId, ['jobs.cancel', 'jobs.delete']],
   ] as const) {
-    const { rows: entries } = await entriesAbout(caller, { subjectId, limit: ENTRIES_MAX });
+    const { rows: entries } = await entriesAbout({ audit }, { subjectId, limit: ENTRIES_MAX });
     const entry = entries.find(({ action }) => (actions as readonly string[]).includes(action));
     if (entry) return actorText(entry.actor);
   }

@@ -10,14 +10,8 @@ import type { RunLogs } from '../run-logs/run-logs.ts';
 import type { SecretValues } from '../secrets/secret-values.ts';
 import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { EntriesAbout } from './support/entries-about.ts';
 
-export interface OperationPorts extends GivenPorts {
-  readonly entriesAbout: EntriesAbout;
-}
-
-/** What operations are made with. */
-export interface GivenPorts {
+export interface OperationPorts {
   readonly storage: Pick<
     Storage,
     | 'jobs'

@@ -21,21 +21,19 @@ import { jobChanges } from './jobs/change-jobs.ts';
 import { jobCreation } from './jobs/create-jobs.ts';
 import { jobReading } from './jobs/read-jobs.ts';
 import { jobRestoring } from './jobs/restore-job.ts';
-import type { GivenPorts, OperationPorts } from './operation-ports.ts';
+import type { OperationPorts } from './operation-ports.ts';
 import { ownSettingsOperations } from './own-settings.ts';
 import { runLogOperations } from './run-logs.ts';
 import { runOperations } from './runs.ts';
 import { scheduleOperations } from './schedules.ts';
 import { statsOperations } from './stats.ts';
-import { entryBytes, readerOfEntries } from './support/entries-about.ts';
 import { BulkLanes } from './support/in-parallel.ts';
 import { readWithinBytes } from './support/read-within-bytes.ts';
 import { workerOperations } from './workers.ts';
 
 export type Operations = ReturnType<typeof createOperations>;
 
-export function createOperations(given: GivenPorts) {
-  const ports: OperationPorts = { ...given, entriesAbout: readerOfEntries(given) };
+export function createOperations(ports: OperationPorts) {
   const { accounts, events, storage, seal, secretValues, clock, random } = ports;
   const lanes = new BulkLanes();
   return {
@@ -108,7 +106,7 @@ async function listAudit({ audit, accounts }: OperationPorts, caller: Caller, qu
       });
       return { rows: rows.slice(0, limit), next: rows.length > limit ? rows[limit - 1]!.auditId : stoppedAt };
     },
-    bytesOf: entryBytes,
+    bytesOf: ({ before, after }) => (before?.length ?? 0) + (after?.length ?? 0),
     cursorOf: ({ auditId }) => auditId,
   });
   if (rows.length === 0 && next === undefined && query.beforeId === undefined)

@@ -13,9 +13,9 @@ import {
 } from '@carillon/domain';
 import { sleep } from '@carillon/foundation';
 import { writeLine } from '../log-store/log-line.ts';
+import { LogSearches, leavingAtEnd } from '../run-logs/log-searches.ts';
 import { type LoggedLine, type LogPart, textPart } from '../run-logs/run-logs.ts';
 import { claimantOf } from '../shared-limit/shared-limit.ts';
-import { leavingAtEnd, WaitingLimit } from '../shared-limit/waiting-limit.ts';
 import type { RunLogRecord } from '../storage/run-log-store.ts';
 import type { RunView } from '../storage/run-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
@@ -63,7 +63,7 @@ const HEARTBEAT_MS = 15_000;
 
 export function runLogOperations(ports: OperationPorts) {
   const { logs, clock } = ports;
-  const searches = new WaitingLimit({ clock, what: 'logs are searched', eachMax: 4, totalMax: 20 });
+  const searches = new LogSearches(clock);
 
   return {
     /** signal: of a caller who has gone. */

@@ -15,9 +15,9 @@ import { type Caller, Refusal } from '@carillon/domain';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { FollowedLog, RunLogText } from '../../operations/run-logs.ts';
+import { leavingAtEnd } from '../../run-logs/log-searches.ts';
 import { readParts } from '../../run-logs/run-logs.ts';
 import { claimantOf, SharedLimit } from '../../shared-limit/shared-limit.ts';
-import { leavingAtEnd } from '../../shared-limit/waiting-limit.ts';
 import {
   type ApiContext,
   type Call,

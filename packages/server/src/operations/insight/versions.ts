@@ -2,6 +2,7 @@
 import { type Caller, type Job, type JobId, type JobVersion, may, shapeOf } from '@carillon/domain';
 import type { AuditRecord } from '../../storage/audit-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
+import { entriesAbout } from '../support/entries-about.ts';
 import { visibleJob } from '../support/visibility.ts';
 
 export interface ListedVersions {
@@ -39,7 +40,7 @@ export function versionOperations(ports: OperationPorts) {
       let lookedTo = beforeId;
       for (let reads = 0; reads < READS_MAX; reads += 1) {
         const asked = Math.max(ENTRIES_MIN, limit - versions.length + 1);
-        const { rows, next } = await ports.entriesAbout(caller, {
+        const { rows, next } = await entriesAbout(ports, {
           ...{ subjectId: jobId, limit: asked, beforeId: lookedTo },
         });
         for (const entry of rows) {

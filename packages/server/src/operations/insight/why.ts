@@ -22,6 +22,7 @@ import {
 import type { Standing, StripRun } from '../../storage/insight-store.ts';
 import type { RunView } from '../../storage/run-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
+import { entriesAbout } from '../support/entries-about.ts';
 import { requireVisible, visibleRun } from '../support/visibility.ts';
 import {
   atLimitReason,
@@ -73,7 +74,7 @@ export function whyOperations(ports: OperationPorts) {
       const status = shownStatus(job.status, activity);
       const { plannedNominalMs } = read!;
       const facts = { job, status, latest: shown, plannedNominalMs };
-      const own = await explainPlan(ports, caller, facts);
+      const own = await explainPlan(ports, facts);
       if (activity.isRunning && shown) return { ...own, ...(await runningNow(ports, caller, { job, own })) };
       // What is held back by the pause has no other reason than the pause.
       if (activity.waitingRuns > 0 && status !== 'PAUSED') {
@@ -106,7 +107,6 @@ const NO_START = { position: undefined, estimatedStartMs: undefined };
 /** The job, whatever its runs do. */
 async function explainPlan(
   ports: OperationPorts,
-  caller: Caller,
   {
     job,
     status,
@@ -124,11 +124,7 @@ async function explainPlan(
         reasons: [cancelledReason('job', { id: jobId, sinceMs: job.updatedAtMs })],
       };
     case 'PAUSED':
-      return {
-        state: 'paused',
-        reasons: [pausedReason(job, await pausedSince(ports, caller, job))],
-        ...NO_START,
-      };
+      return { state: 'paused', reasons: [pausedReason(job, await pausedSince(ports, job))], ...NO_START };
     case 'FAILED': {
       const letter = latest && (await ports.storage.runs.deadLetter(latest.runId));
       const reasons = latest ? failedReasons(latest, letter) : [endedReason(job, latest)];
@@ -158,22 +154,17 @@ async function explainPlan(
 }
 
 /** When somebody last paused it, as the audit log knows. */
-async function pausedSince(
-  { entriesAbout }: OperationPorts,
-  caller: Caller,
-  { jobId }: Job,
-): Promise<number | undefined> {
-  const { rows: entries } = await entriesAbout(caller, { subjectId: jobId, limit: ENTRIES_MAX });
+async function pausedSince({ audit }: OperationPorts, { jobId }: Job): Promise<number | undefined> {
+  const { rows: entries } = await entriesAbout({ audit }, { subjectId: jobId, limit: ENTRIES_MAX });
   return entries.find(({ action }) => action === 'jobs.pause')?.atMs;
 }
 
 /** When the person who skipped this occurrence did so, as the audit log knows. */
 async function skippedSince(
-  { entriesAbout }: OperationPorts,
-  caller: Caller,
+  { audit }: OperationPorts,
   { jobId, scheduledAtMs }: RunView,
 ): Promise<number | undefined> {
-  const { rows: entries } = await entriesAbout(caller, { subjectId: jobId, limit: ENTRIES_MAX });
+  const { rows: entries } = await entriesAbout({ audit }, { subjectId: jobId, limit: ENTRIES_MAX });
   const at = new Date(scheduledAtMs).toISOString();
   return entries.find(({ action, after }) => action === 'jobs.skip' && after?.includes(`"${at}"`) === true)
     ?.atMs;
@@ -210,7 +201,7 @@ async function explainRun(ports: OperationPorts, caller: Caller, { job, attempts
       return { state: 'cancelled', reasons, ...NO_START };
     }
     case 'SKIPPED': {
-      const sinceMs = isSkippedBy(latest.reason) ? await skippedSince(ports, caller, latest) : undefined;
+      const sinceMs = isSkippedBy(latest.reason) ? await skippedSince(ports, latest) : undefined;
       return { state: 'skipped', reasons: [skippedReason(latest, sinceMs)], ...NO_START };
     }
     case 'RETURNED':
@@ -248,11 +239,7 @@ async function explainWaiting(
   const { code, untilMs = clock.now() } = latest.waitsFor ?? CLAIMABLE;
   switch (code) {
     case 'paused':
-      return {
-        state: 'paused',
-        reasons: [pausedReason(job, await pausedSince(ports, caller, job))],
-        ...NO_START,
-      };
+      return { state: 'paused', reasons: [pausedReason(job, await pausedSince(ports, job))], ...NO_START };
     case 'not_due': {
       const reason = before
         ? retryWaitReason(before, { untilMs, attemptsMax: job.retry.maxRetries + 1 })

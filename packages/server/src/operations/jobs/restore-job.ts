@@ -22,7 +22,7 @@ import type { JobWithPlan } from '../../storage/job-store.ts';
 import { MADE_BY } from '../insight/versions.ts';
 import type { OperationPorts } from '../operation-ports.ts';
 import { announceChange, announceFirst } from '../support/announce.ts';
-import { entryBytes } from '../support/entries-about.ts';
+import { entriesAbout, entryBytes } from '../support/entries-about.ts';
 import { jobCancelled, visibleJob } from '../support/visibility.ts';
 import { changeJob, type Decision } from './apply-change.ts';
 import { type ChangeOptions, replan } from './change-jobs.ts';
@@ -67,7 +67,7 @@ export function jobRestoring(ports: OperationPorts) {
     const { job, pending } = await changeJob(ports, request, async (read, nowMs) => {
       before = read.job;
       if (before.status === 'CANCELLED') throw jobCancelled(jobId);
-      const earlier = await definitionOf(caller, before, version);
+      const earlier = await definitionOf(before, version);
       notRecorded = earlier.notRecorded;
       // Or whoever may not read a credential could send it to the address of an earlier version.
       if (notRecorded.length > 0) requireMay(caller, 'payloads.read', before);
@@ -92,13 +92,13 @@ export function jobRestoring(ports: OperationPorts) {
   }
 
   /** The newest entries are undone first. Those of a change that came after the job was read are not part of it. */
-  async function definitionOf(caller: Caller, job: Job, wanted: number): Promise<Earlier> {
+  async function definitionOf(job: Job, wanted: number): Promise<Earlier> {
     let fields: Partial<JobDefinition> = {};
     let beforeId: number | undefined;
     if (wanted === job.version) return earlierOf(job, fields);
     let [looked, bytes] = [0, 0];
     while (wanted < job.version && looked < ENTRIES_MAX && bytes < BYTES_MAX) {
-      const { rows, next } = await ports.entriesAbout(caller, {
+      const { rows, next } = await entriesAbout(ports, {
         ...{ subjectId: job.jobId, limit: ENTRIES_PER_READ, beforeId },
       });
       for (const { action, before, after } of rows) {

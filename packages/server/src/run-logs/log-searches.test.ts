@@ -1,14 +1,14 @@
 import { ManualClock } from '@carillon/foundation';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Claimant } from './shared-limit.ts';
-import { leavingAtEnd, WaitingLimit } from './waiting-limit.ts';
+import type { Claimant } from '../shared-limit/shared-limit.ts';
+import { LogSearches, leavingAtEnd } from './log-searches.ts';
 
 let clock: ManualClock;
-let searches: WaitingLimit;
+let searches: LogSearches;
 
 beforeEach(() => {
   clock = new ManualClock();
-  searches = new WaitingLimit({ clock, what: 'logs are searched', eachMax: 4, totalMax: 20 });
+  searches = new LogSearches(clock);
 });
 
 /** Of no namespace. */
@@ -17,7 +17,7 @@ const enter = (name: string, count: number) =>
   Promise.all(Array.from({ length: count }, () => searches.enter(someone(name))));
 const REFUSED = { status: 429, code: 'rate_limited', retryAfterSeconds: 2 };
 
-describe('readings that wait for room', () => {
+describe('searches of logs', () => {
   test('have four places for each caller; the next one waits a moment and is refused in words', async () => {
     await enter('ann', 4);
     const waiting = searches.enter(someone('ann'));
@@ -51,16 +51,10 @@ describe('readings that wait for room', () => {
     expect(order).toEqual([1]);
   });
 
-  test('leave their place also when they fail', async () => {
-    const fail = () => searches.run(someone('ann'), () => Promise.reject(new Error('unread')));
-    for (let i = 0; i < 5; i += 1) await expect(fail()).rejects.toThrow('unread');
-    expect(await searches.run(someone('ann'), async () => 'read')).toBe('read');
-  });
-
   test('refuse at once where too many wait, and forget who has gone', async () => {
     const leaves = await enter('ann', 4);
     const gone = new AbortController();
-    const waiting = Array.from({ length: 12 }, () => searches.enter(someone('ann'), gone.signal));
+    const waiting = Array.from({ length: 4 }, () => searches.enter(someone('ann'), gone.signal));
     const refused = Promise.all(waiting.map((each) => expect(each).rejects.toMatchObject(REFUSED)));
     await expect(searches.enter(someone('ann'))).rejects.toMatchObject(REFUSED);
     gone.abort();

@@ -1,55 +1,32 @@
 /**
- * Bounds how many readings of one kind go on at once, where each costs much. Whoever finds no room waits a moment for it, and is refused
- * then. A reading counts until it has ended, also when nobody waits for its answer any more.
+ * Bounds how many logs are searched at once: each reads a whole log. Whoever finds no room waits a moment for it, and is refused then. A
+ * search counts until its reading has ended, also when nobody waits for its answer any more.
  */
 import { Refusal } from '@carillon/domain';
 import { type Clock, sleep } from '@carillon/foundation';
-import { type Claimant, SharedLimit } from './shared-limit.ts';
-
-export interface WaitingLimitOptions {
-  readonly clock: Clock;
-  /** As in "4 logs are searched for you already". */
-  readonly what: string;
-  readonly eachMax: number;
-  readonly totalMax: number;
-}
+import { type Claimant, SharedLimit } from '../shared-limit/shared-limit.ts';
 
 const WAIT_MS = 2_000;
 const RETRY_AFTER_SECONDS = 2;
 const ADVICE = `wait until one of these answers has ended, and try again in ${RETRY_AFTER_SECONDS} seconds`;
-/** How many wait for each that goes on. */
-const WAITING_PER_READING = 3;
 
-export class WaitingLimit {
+export class LogSearches {
   readonly #clock: Clock;
-  readonly #reading: SharedLimit;
-  readonly #waiting: SharedLimit;
+  readonly #reading = new SharedLimit({
+    ...{ what: 'logs are searched', advice: ADVICE },
+    ...{ eachMax: 4, totalMax: 20 },
+  });
+  readonly #waiting = new SharedLimit({ what: 'searches of logs wait', eachMax: 4, totalMax: 64 });
   /** Told when there is room, in the order in which they came. */
   readonly #wakes = new Set<() => void>();
 
-  constructor({ clock, what, eachMax, totalMax }: WaitingLimitOptions) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#reading = new SharedLimit({ what, advice: ADVICE, eachMax, totalMax });
-    this.#waiting = new SharedLimit({
-      what,
-      eachMax: WAITING_PER_READING * eachMax,
-      totalMax: WAITING_PER_READING * totalMax,
-    });
   }
 
   /** Answers how to leave, which counts once. */
   async enter(who: Claimant, signal?: AbortSignal): Promise<() => void> {
     return this.#begin(who) ?? (await this.#wait(who, signal));
-  }
-
-  /** Does it when there is room. */
-  async run<Answer>(who: Claimant, work: () => Promise<Answer>): Promise<Answer> {
-    const leave = await this.enter(who);
-    try {
-      return await work();
-    } finally {
-      leave();
-    }
   }
 
   /** Undefined: there is no room. */
@@ -84,8 +61,7 @@ export class WaitingLimit {
   }
 
   #refusal(who: Claimant): Refusal {
-    const message =
-      this.#reading.refusalOf(who)?.message ?? `Too many requests of this kind wait; ${ADVICE}.`;
+    const message = this.#reading.refusalOf(who)?.message ?? `Too many searches of logs wait; ${ADVICE}.`;
     return new Refusal('rate_limited', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
   }
 }
