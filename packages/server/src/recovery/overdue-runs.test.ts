@@ -105,4 +105,13 @@ describe('a living worker that does not end a run', () => {
     await passBeating(60_000);
     expect(await statuses(job)).toMatchObject([{ status: 'CLAIMED' }]);
   });
+
+  test('keeps it when the clock was set before the server that looks started, and not for ever', async () => {
+    const { job } = await keptRun();
+    stage.clock.step(3_600_000);
+    await passBeating(TIMEOUT_MS + OVERDUE_MS - 1_000);
+    expect(await statuses(job)).toMatchObject([{ status: 'CLAIMED' }]);
+    await passBeating(12_000);
+    expect(await statuses(job)).toMatchObject([{ status: 'TIMED_OUT' }]);
+  });
 });

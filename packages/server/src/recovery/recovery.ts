@@ -48,8 +48,8 @@ export class Recovery implements Service {
   #overdueAt = 0;
   /** Since when the storage has answered, monotonic: after an outage reports come first. */
   #answeringSince: number | undefined;
-  /** How far the clock is ahead of the monotonic one, and when it was set last: what was claimed before is not judged by it. */
-  #clock: { aheadMs: number; setAtMs: number } | undefined;
+  /** How far the clock is ahead of the monotonic one, and since when it has been right: what was claimed before counts from then. */
+  #clock: { aheadMs: number; rightSinceMs: number } | undefined;
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
@@ -85,12 +85,14 @@ export class Recovery implements Service {
     const { leases, reports, clock, silentMs, log } = this.#options;
     const at = clock.monotonic();
     const nowMs = clock.now();
-    const claimedFromMs = this.#setAtMs(nowMs, at);
+    const rightSinceMs = this.#rightSinceMs(nowMs, at);
     if (at < this.#overdueAt || at - this.#answeringSince! < silentMs) return;
     const found = await leases.overdue({ beforeMs: nowMs - OVERDUE_MS, limit: OVERDUE_RUNS_MAX });
     const tookMs = clock.monotonic() - at;
     this.#overdueAt = at + Math.max(OVERDUE_PASS_MS, tookMs / OVERDUE_SHARE);
-    const overdue = found.filter(({ claimedAtMs }) => claimedAtMs >= claimedFromMs);
+    const overdue = found.filter(
+      ({ claimedAtMs, timeoutMs }) => Math.max(claimedAtMs, rightSinceMs) + timeoutMs + OVERDUE_MS < nowMs,
+    );
     if (overdue.length === 0) return;
     const answers = await reports.ended(
       overdue.map((run) => ({
@@ -103,13 +105,13 @@ export class Recovery implements Service {
       log.warn(factsOf(ended), 'ended runs that their workers kept beyond their time limit');
   }
 
-  /** A clock that is set would make everything overdue at once: only what was claimed since is judged by it. */
-  #setAtMs(nowMs: number, at: number): number {
+  /** A clock that is set would make everything overdue at once. Whether it was set before this process looked at it, nobody knows. */
+  #rightSinceMs(nowMs: number, at: number): number {
     const aheadMs = nowMs - at;
     const before = this.#clock;
-    const wasSet = before !== undefined && Math.abs(aheadMs - before.aheadMs) > CLOCK_STEP_MS;
-    this.#clock = { aheadMs, setAtMs: wasSet ? nowMs : (before?.setAtMs ?? 0) };
-    return this.#clock.setAtMs;
+    const wasSet = before === undefined || Math.abs(aheadMs - before.aheadMs) > CLOCK_STEP_MS;
+    this.#clock = { aheadMs, rightSinceMs: wasSet ? nowMs : before.rightSinceMs };
+    return this.#clock.rightSinceMs;
   }
 
   /** Returns all workers that are dead and not forgotten. */
