@@ -14,14 +14,16 @@ import type {
 import { DelayQueue } from './delay-queue.ts';
 import { handleInBatches } from './handle-in-batches.ts';
 import { OwnedShards } from './owned-shards.ts';
+import { RetryQueue } from './retry-queue.ts';
 import type { SchedulerOptions } from './scheduler.ts';
 
 const IDLE_MS = 1_000;
 const JOBS_PER_ADMISSION = 500;
 /** Runs that one admission opens, or leaves waiting, about: a job may have thousands of slots. */
 const RUNS_PER_ADMISSION = 2_000;
-/** Jobs whose admission failed are tried again after this long. */
-const RETRY_MS = 10_000;
+/** Jobs whose admission failed are tried again after so long the first time, and then ever later. */
+const RETRY_MS_FIRST = 1_000;
+const RETRY_MS_MAX = 10_000;
 /**
  * A run that was left waiting may have missed the slot that became free in the same moment: the statements that freed it and
  * that left it waiting have not seen each other. Its job is tried once more.
@@ -37,7 +39,7 @@ export class Admitter implements Service {
   readonly #toAdmit = new Set<JobId>();
   /** Jobs that are tried once more. */
   readonly #again: DelayQueue<JobId>;
-  readonly #failed: DelayQueue<JobId>;
+  readonly #failed: RetryQueue<JobId>;
   /** Jobs whose newest occurrence waits and replaces the others. */
   readonly #toReplace = new Map<JobId, WaitingJob>();
 
@@ -45,7 +47,10 @@ export class Admitter implements Service {
     this.#options = options;
     const { clock, signals, store } = options;
     this.#again = new DelayQueue({ clock, afterMs: ASK_AGAIN_MS });
-    this.#failed = new DelayQueue({ clock, afterMs: RETRY_MS });
+    this.#failed = new RetryQueue({
+      ...{ clock, firstMs: RETRY_MS_FIRST, mostMs: RETRY_MS_MAX },
+      keyOf: (jobId) => jobId,
+    });
     this.#loop = new Loop({ ...options, name: 'admitter', idleMs: IDLE_MS, runOnce: () => this.runOnce() });
     this.#planned = new OwnedShards({
       ...options,
@@ -159,8 +164,8 @@ export class Admitter implements Service {
       },
       putBack: (jobId) => this.#toAdmit.add(jobId),
       setAside: (jobId, error) => {
-        this.#failed.add(jobId);
-        log.error({ err: error, jobId }, 'runs of a job cannot be admitted; trying again in ten seconds');
+        const retryInMs = this.#failed.add(jobId);
+        log.error({ err: error, jobId, retryInMs }, 'runs of a job cannot be admitted; trying again later');
       },
     });
   }

@@ -234,6 +234,17 @@ describe('a row that appears behind the reading position', () => {
     expect(ahead.size).toBe(1);
   });
 
+  test('is found by the first sweep that succeeds, however long they failed or far the clock was set (hazards 7, 28)', async () => {
+    await readAll();
+    await ahead.sweep(BASE_MS);
+    const lost = insert(Array.from({ length: PER_SHARD * 3 }, (_, i) => 1_000 + i));
+    beforeAnswer = () => Promise.reject(new Error('away'));
+    await expect(ahead.sweep(BASE_MS + 10_000)).rejects.toThrow('away');
+    beforeAnswer = () => {};
+    await ahead.sweep(BASE_MS + 3_600_000);
+    expect(await takeAll(3_600_000)).toEqual(lost);
+  });
+
   test('is found by starting over, whatever else failed', async () => {
     await readAll();
     const [row] = insert([-60_000]);

@@ -137,6 +137,8 @@ class Window<Row extends Planned> {
 export class LookAhead<Row extends Planned> {
   readonly #options: LookAheadOptions<Row>;
   readonly #shards = new Map<number, Window<Row>>();
+  /** By the clock, when the last sweep that did not fail began. */
+  #sweptMs: number | undefined;
 
   constructor(options: LookAheadOptions<Row>) {
     this.#options = options;
@@ -206,18 +208,25 @@ export class LookAhead<Row extends Planned> {
     return true;
   }
 
-  /** Looks over the last seconds again, and a little ahead, in shards that were read past it. */
+  /**
+   * Looks over the last seconds again, and a little ahead, in shards that were read past it. After sweeps that failed, or a clock that
+   * was set, it begins where the last one did, so that no instant is left out.
+   */
   async sweep(nowMs: number): Promise<void> {
     const { rowsPerShard: limitPerShard, read } = this.#options;
     const untilMs = nowMs + SWEEP_AHEAD_MS;
-    const positions = [...this.#shards.keys()].map((shard) => ({
-      shard,
-      afterMs: nowMs - SWEEP_BACK_MS,
-      afterId: FIRST_ID,
-    }));
-    if (positions.length === 0) return;
-    for (const row of await read(positions, { untilMs, limitPerShard }))
-      this.#shards.get(row.shard)?.hold(row);
+    const afterMs = Math.min(nowMs, this.#sweptMs ?? nowMs) - SWEEP_BACK_MS;
+    this.#sweptMs ??= nowMs;
+    const positions = [...this.#shards.keys()].map((shard) => ({ shard, afterMs, afterId: FIRST_ID }));
+    if (positions.length > 0) {
+      const rows = await read(positions, { untilMs, limitPerShard });
+      for (const row of rows) this.#shards.get(row.shard)?.hold(row);
+      // More than one page holds: reading on brings the rest.
+      if (afterMs < nowMs - SWEEP_BACK_MS)
+        for (const [shard, found] of Map.groupBy(rows, (row) => row.shard))
+          if (found.length >= limitPerShard) this.touch(shard, found.at(-1)!.fireAtMs);
+    }
+    this.#sweptMs = nowMs;
   }
 
   /** Takes out rows whose instant has come, at most so many, the earliest first. */

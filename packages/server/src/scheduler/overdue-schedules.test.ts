@@ -74,6 +74,21 @@ describe.each([30 * MINUTE_MS, 2 * HOUR_MS])('a schedule that is overdue by %d m
     expect(await unfired(stage, { scheduler, jobs: [slow!] })).toEqual([]);
   });
 
+  test('and whose storage took too long once is fired a second later', async () => {
+    const stage = await SchedulerStage.set();
+    let isSlow = true;
+    const store = before(stage.store, () => {
+      if (isSlow) throw new StorageTimeout('slow');
+    });
+    const scheduler = stage.create({ store });
+    const job = await stage.role.world.recurring({ atMs: dueMs });
+    await stage.rest(scheduler);
+    isSlow = false;
+    stage.role.clock.advance(1_000);
+    await stage.rest(scheduler);
+    expect((await stage.role.world.cursor(job))?.nominalAtMs).toBeGreaterThan(dueMs);
+  });
+
   test('and is edited at that moment, without a hint, is fired by its new version', async () => {
     const stage = await SchedulerStage.set();
     const { world, storage } = stage.role;

@@ -12,6 +12,7 @@ import { Admitter } from './admitter.ts';
 import { DelayQueue } from './delay-queue.ts';
 import { handleInBatches } from './handle-in-batches.ts';
 import { OwnedShards } from './owned-shards.ts';
+import { RetryQueue } from './retry-queue.ts';
 
 export interface SchedulerOptions {
   readonly store: ScheduleStore;
@@ -30,8 +31,9 @@ const FIRES_PER_BATCH = 1_000;
 const RUNS_PER_BATCH = 2_000;
 /** Cursors that had changed are read again at once, and then at most this often: their shard may belong to another node by now. */
 const READ_AGAIN_MS = 50;
-/** Cursors that could not be fired are tried again after this long. */
-const RETRY_MS = 60_000;
+/** Cursors that could not be fired are tried again after so long the first time, and then ever later. */
+const RETRY_MS_FIRST = 1_000;
+const RETRY_MS_MAX = 60_000;
 
 export class Scheduler implements Service {
   readonly #options: SchedulerOptions;
@@ -41,14 +43,17 @@ export class Scheduler implements Service {
   readonly #loop: Loop;
   readonly #changed: DelayQueue<Cursor>;
   #readAgainAt = 0;
-  readonly #failed: DelayQueue<Cursor>;
+  readonly #failed: RetryQueue<Cursor>;
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
     const { clock, store } = options;
     this.#admitter = new Admitter(options);
     this.#changed = new DelayQueue({ clock, afterMs: READ_AGAIN_MS });
-    this.#failed = new DelayQueue({ clock, afterMs: RETRY_MS });
+    this.#failed = new RetryQueue({
+      ...{ clock, firstMs: RETRY_MS_FIRST, mostMs: RETRY_MS_MAX },
+      keyOf: ({ jobId }) => jobId,
+    });
     this.#loop = new Loop({ ...options, name: 'scheduler', idleMs: IDLE_MS, runOnce: () => this.fireOnce() });
     this.#cursors = new OwnedShards({
       ...options,
@@ -119,9 +124,9 @@ export class Scheduler implements Service {
       handle: async (batch) => this.#follow(batch, await store.fire(batch, options)),
       putBack: ({ cursor }) => this.#cursors.putBack([cursor]),
       setAside: ({ cursor }, error) => {
-        this.#failed.add(cursor);
+        const retryInMs = this.#failed.add(cursor);
         const { jobId } = cursor;
-        log.error({ err: error, jobId }, 'a schedule cannot be fired; trying again in a minute');
+        log.error({ err: error, jobId, retryInMs }, 'a schedule cannot be fired; trying again later');
       },
     });
   }
