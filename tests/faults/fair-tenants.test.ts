@@ -70,3 +70,27 @@ it.each([
     WAITING / 10,
   );
 });
+
+it('a namespace whose runs never end leaves slots to another (DISP-8)', async () => {
+  const { postgres, receiver } = stage;
+  const writer = await stage.launch('writer', ['--roles', 'gateway']);
+  await callApi(writer, '/api/namespaces', { method: 'POST', body: { name: 'quiet' } });
+  // It starts when there are two namespaces: one that runs looks for them every few seconds.
+  const server = await stage.launch('server', ['--executor-slots', '32']);
+  await submitJobs(
+    server,
+    Array.from({ length: 100 }, (_, i) => ({
+      ...{ name: `busy ${i}`, timeout_seconds: 86_400, payload: { url: receiver.url(3_600_000, 'busy') } },
+    })),
+  );
+  await eventually(() => expect(receiver.calls).toHaveLength(30), SOON);
+  for (let i = 0; i < 5; i += 1) {
+    const name = `single ${i}`;
+    await submitJobs(server, [{ name, namespace: 'quiet', payload: { url: receiver.url(10, 'single') } }]);
+  }
+  await eventually(async () => {
+    const rows = await historyOf(postgres, 'single');
+    expect(rows.map((row) => row.status)).toEqual(Array.from({ length: 5 }, () => 'SUCCESS'));
+  }, SOON);
+  expect(receiver.tagged('busy')).toHaveLength(30);
+});

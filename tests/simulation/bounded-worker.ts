@@ -28,6 +28,10 @@ export class BoundedWorker implements LocalWorker {
     return this.#worker.runningCount;
   }
 
+  heldBy(): ReadonlyMap<number, number> {
+    return this.#worker.heldBy();
+  }
+
   get handlers(): readonly string[] {
     return this.#worker.handlers;
   }

@@ -210,7 +210,7 @@ export function composeEngine(options: EngineOptions): Engine {
   });
   // A request is signed with its secrets in it.
   const resolver = inTurn(new PayloadResolver({ values: secretValues, clock }), signer);
-  const dispatcher = new Dispatcher({ ...ports, backlog, nodeId, resolver });
+  const dispatcher = new Dispatcher({ ...ports, accounts: storage.accounts, backlog, nodeId, resolver });
   const reports = new OutcomeRecorder({ ...ports, retriesPerSecond: settings.retriesPerSecond });
   const { runLogs, runState } = storage;
   const logStore = options.logs ?? new MemoryLogStore();

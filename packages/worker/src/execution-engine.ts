@@ -87,6 +87,14 @@ export class ExecutionEngine {
     return this.#running.size;
   }
 
+  /** How many of these each namespace has. */
+  heldBy(): ReadonlyMap<number, number> {
+    const held = new Map<number, number>();
+    for (const { run } of this.#running)
+      if (run.namespaceKey !== undefined) held.set(run.namespaceKey, (held.get(run.namespaceKey) ?? 0) + 1);
+    return held;
+  }
+
   /** Handlers that have not returned though their runs were reported. */
   get stuckCount(): number {
     let stuck = 0;

@@ -55,6 +55,8 @@ export interface ClaimedRun {
   readonly timeoutMs: number;
   /** It holds a slot of its job, which becomes free when it ends. */
   readonly limited: boolean;
+  /** A number for the namespace of its job, by which the slots are counted that each namespace holds. Left out: it counts for none. */
+  readonly namespaceKey?: number | undefined;
   /** Of a request that may have to be signed, or a payload that may name secrets; undefined otherwise, which spares claims a read of the job. */
   readonly namespace?: string | undefined;
   /** JSON text that an earlier attempt of this run saved last; undefined when none did. */

@@ -10,6 +10,8 @@ export interface WorkerOffer {
   readonly handlers: readonly string[];
   /** Only runs of jobs in these namespaces. Left out: in all. */
   readonly namespaces?: readonly string[] | undefined;
+  /** No runs of these namespaces, which have enough, by their keys. */
+  readonly full?: ReadonlySet<number> | undefined;
 }
 
 export interface TakeRequest extends WorkerOffer {

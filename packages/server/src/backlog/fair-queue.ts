@@ -44,6 +44,8 @@ export interface LaneOffer {
   readonly offers: (handlerKey: number) => boolean;
   /** Only lanes of these namespaces: they are few. Left out: of all. */
   readonly namespaces?: readonly number[] | undefined;
+  /** Not those of these namespaces, which have enough. */
+  readonly full?: ReadonlySet<number> | undefined;
 }
 
 const EVERY_LANE: LaneOffer = { offers: () => true };
@@ -56,16 +58,26 @@ interface Choice<Lane> {
 
 export class FairQueue<Lane extends { readonly tenant: number; readonly handlerKey: number }> {
   readonly #namespaces = new Shares<Namespace>((key, given) => new Namespace(key, given));
+  readonly #prefers: (lane: Lane) => boolean;
   /** Of all handlers that were ever offered: they are few. */
   readonly #handlers = new Map<number, HandlerQueue>();
 
+  /** prefers: which lanes of a user come first. */
+  constructor({ prefers = () => false }: { readonly prefers?: (lane: Lane) => boolean } = {}) {
+    this.#prefers = prefers;
+  }
+
   /** Of these lanes. */
-  counts({ offers, namespaces }: LaneOffer): QueueCounts {
+  counts({ offers, namespaces, full }: LaneOffer): QueueCounts {
     const sum: LaneCounts = { ready: 0, taken: 0, tenants: 0 };
     for (const [key, handler] of this.#handlers) {
       if (!offers(key)) continue;
-      if (namespaces) for (const turn of this.#turns(key, namespaces)) add(sum, turn.counts);
-      else add(sum, handler.counts);
+      if (namespaces) {
+        for (const turn of this.#turns(key, namespaces, full)) add(sum, turn.counts);
+        continue;
+      }
+      add(sum, handler.counts);
+      if (full) for (const turn of this.#turns(key, full)) add(sum, turn.counts, -1);
     }
     return sum;
   }
@@ -110,7 +122,7 @@ export class FairQueue<Lane extends { readonly tenant: number; readonly handlerK
     const choice = this.#first(offer);
     if (!choice) return undefined;
     const { handler, turn, userTurn } = choice;
-    const lane = userTurn.lanes[0]!;
+    const lane = userTurn.lanes.find(this.#prefers) ?? userTurn.lanes[0]!;
     this.#withdraw(lane, choice);
     handler.counts.taken += 1;
     turn.counts.taken += 1;
@@ -157,14 +169,15 @@ export class FairQueue<Lane extends { readonly tenant: number; readonly handlerK
     if (turn.users.size === 0) handler.line.leave(turn);
   }
 
-  #first({ offers, namespaces }: LaneOffer): Choice<Lane> | undefined {
+  #first({ offers, namespaces, full }: LaneOffer): Choice<Lane> | undefined {
     let best: Choice<Lane> | undefined;
     for (const [key, handler] of this.#handlers) {
       if (handler.counts.ready === 0 || !offers(key)) continue;
       const turns = namespaces
-        ? this.#turns(key, namespaces).filter(({ counts }) => counts.ready > 0)
-        : [handler.line.first() as NamespaceTurn];
+        ? this.#turns(key, namespaces, full).filter(({ counts }) => counts.ready > 0)
+        : [handler.line.first(full) as NamespaceTurn | undefined];
       for (const turn of turns) {
+        if (!turn) continue;
         const choice = { handler, turn, userTurn: turn.users.first() as UserTurn<Lane> };
         if (!best || isBefore(choice, best)) best = choice;
       }
@@ -173,18 +186,25 @@ export class FairQueue<Lane extends { readonly tenant: number; readonly handlerK
   }
 
   /** Those of the namespaces that have, or had, lanes of the handler. */
-  #turns(handlerKey: number, namespaces: readonly number[]): NamespaceTurn[] {
-    return namespaces.flatMap((key) => {
+  #turns(
+    handlerKey: number,
+    namespaces: Iterable<number>,
+    full?: ReadonlySet<number> | undefined,
+  ): NamespaceTurn[] {
+    const turns: NamespaceTurn[] = [];
+    for (const key of namespaces) {
+      if (full?.has(key)) continue;
       const turn = this.#namespaces.get(key)?.turns.get(handlerKey);
-      return turn ? [turn as NamespaceTurn] : [];
-    });
+      if (turn) turns.push(turn as NamespaceTurn);
+    }
+    return turns;
   }
 }
 
-function add(sum: LaneCounts, { ready, taken, tenants }: QueueCounts): void {
-  sum.ready += ready;
-  sum.taken += taken;
-  sum.tenants += tenants;
+function add(sum: LaneCounts, { ready, taken, tenants }: QueueCounts, times = 1): void {
+  sum.ready += times * ready;
+  sum.taken += times * taken;
+  sum.tenants += times * tenants;
 }
 
 function made<Value>(values: Map<number, Value>, key: number, make: () => Value): Value {

@@ -216,3 +216,51 @@ describe('a namespace with a lane for each of thousands of users', () => {
     expect(choose(1_000, { runsMax: 1 })).toEqual([]);
   });
 });
+
+describe('of two tenants', () => {
+  const [HERE, THERE] = [NAMESPACE, NAMESPACE + 1];
+
+  /** Claims of runs without end; answers how many each tenant got. */
+  function serve(claims: number, runsMax: number): Map<number, number> {
+    const got = new Map<number, number>();
+    for (let i = 0; i < claims; i += 1) {
+      const picks = choose(60_000, { runsMax });
+      let left = runsMax;
+      const scans = picks.map(({ lane: { tenant }, runsMax: laneMax }) => {
+        const runs = Math.min(left, laneMax);
+        left -= runs;
+        got.set(tenant, (got.get(tenant) ?? 0) + runs);
+        return runs === 0 ? EMPTY : found(runs, mark(1_000));
+      });
+      settle(picks, scans, runsMax);
+    }
+    return got;
+  }
+
+  test.each([1, 2, 20])(
+    'one whose runs lie in parts that another server prefers gets as much, in claims of %i (P9)',
+    (runsMax) => {
+      lanes.prefer((part) => part < 4);
+      for (let part = 0; part < 4; part += 1) hint(1_000, { tenant: HERE, part });
+      hint(1_000, { tenant: THERE, part: 5 });
+      const got = serve(200, runsMax);
+      expect(Math.abs(got.get(HERE)! - got.get(THERE)!)).toBeLessThanOrEqual(8 * runsMax);
+    },
+  );
+
+  test('one gets no more when answers of claims are lost: they may have been given runs', () => {
+    for (const tenant of [HERE, THERE]) hint(1_000, { tenant });
+    const tried = Array.from({ length: 10 }, () => {
+      const picks = choose(1_000, { runsMax: 1 });
+      lanes.giveUp(picks);
+      return picks[0]!.lane.tenant;
+    });
+    expect(tried.filter((tenant) => tenant === HERE)).toHaveLength(5);
+  });
+
+  test('of one, lanes in preferred parts come first', () => {
+    lanes.prefer((part) => part === 5);
+    for (let part = 0; part < 8; part += 1) hint(1_000, { tenant: HERE, part });
+    expect(choose(2_000, { runsMax: 1 })[0]!.lane.part).toBe(5);
+  });
+});

@@ -66,16 +66,14 @@ const CLAIMS_BESIDE = 4;
 /** How long the lanes of others are left to them. */
 const OTHERS_FIRST_MS = 15;
 
-/** Most urgent first; within a priority one's own parts before those of others. */
-const TIERS = PRIORITIES.toReversed().flatMap((priority) => [
-  { priority, own: true },
-  { priority, own: false },
-]);
-
 export class Lanes {
   readonly #lanes = new Map<string, Lane>();
   readonly #asleep = new MinHeap<{ lane: Lane; atMs: number }>((a, b) => a.atMs - b.atMs);
-  readonly #tiers = TIERS.map((tier) => ({ ...tier, queue: new FairQueue<Lane>() }));
+  /** Most urgent first. */
+  readonly #tiers = PRIORITIES.toReversed().map((priority) => ({
+    priority,
+    queue: new FairQueue<Lane>({ prefers: ({ part }) => this.#isOwn(part) }),
+  }));
   #isOwn: (part: number) => boolean = () => true;
   readonly #starving = new StarvingLanes<Lane>();
   #scans = 0;
@@ -96,7 +94,10 @@ export class Lanes {
     return this.#asleep.peek()?.atMs;
   }
 
-  /** Which parts are scanned first here: claims of several processes then rarely meet. */
+  /**
+   * Which parts are scanned first here: claims of several processes then rarely meet. Whose turn it is does not depend on it: the parts
+   * of a process with few slots hold runs of tenants that the others owe a turn.
+   */
   prefer(isOwn: (part: number) => boolean): void {
     this.#isOwn = isOwn;
   }
@@ -138,10 +139,8 @@ export class Lanes {
     this.#wake(nowMs);
     const picks = this.#pickStarving(options);
     let slots = runsMax - picks.length;
-    /** Of this priority lanes are left to other claims: they come before anything less urgent. */
-    let leftOf: Priority | undefined;
-    for (const { priority, queue } of this.#tiers) {
-      if (slots <= 0 || (leftOf !== undefined && priority !== leftOf)) break;
+    for (const { queue } of this.#tiers) {
+      if (slots <= 0) break;
       const { ready, taken, tenants } = queue.counts(options);
       // A share of the lanes, but one of every tenant as far as the runs go: these slots may be the last for a long time.
       const fair = Math.min(tenants, Math.floor(runsMax / RUNS_PER_LANE_MIN));
@@ -158,7 +157,8 @@ export class Lanes {
         if (!lane.mayBeEmpty) slots -= 1;
         picks.push(this.#pick(lane, { runsMax: each, charge, takenFrom: queue }));
       }
-      if (ready > lanes) leftOf = priority;
+      // Lanes that are left to other claims come before anything less urgent.
+      if (ready > lanes) break;
     }
     return picks;
   }
@@ -191,7 +191,7 @@ export class Lanes {
 
   /** The claim broke off: nobody knows what it did. */
   giveUp(picks: readonly LanePick[]): void {
-    for (const pick of picks) this.#return(pick.lane as Lane, { given: 0, ready: true });
+    for (const { lane } of picks) this.#return(lane as Lane, { given: (lane as Lane).charged, ready: true });
   }
 
   /** As if they had never been heard of. */
@@ -273,8 +273,7 @@ export class Lanes {
   }
 
   #ready(lane: Lane): void {
-    const own = this.#isOwn(lane.part);
-    const tier = this.#tiers.find((entry) => entry.priority === lane.priority && entry.own === own)!;
+    const tier = this.#tiers.find(({ priority }) => priority === lane.priority)!;
     lane.state = 'ready';
     lane.atMs = Number.POSITIVE_INFINITY;
     lane.queue = tier.queue;

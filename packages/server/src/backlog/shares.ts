@@ -77,15 +77,23 @@ export class Line {
     return this.#entries.size;
   }
 
-  /** The one that got least (DISP-4). */
-  first(): Turn | undefined {
+  /** The one that got least (DISP-4), but for those that are passed over: these should be few. */
+  first(passedOver?: ReadonlySet<number>): Turn | undefined {
+    const aside: Entry[] = [];
+    let first: Turn | undefined;
     for (let top = this.#entries.peek(); top; top = this.#entries.peek()) {
       const { turn, passed } = top;
-      if (turn.entry === top && passed === turn.share.passed) return turn;
+      const isValid = turn.entry === top && passed === turn.share.passed;
+      if (isValid && !passedOver?.has(turn.share.key)) {
+        first = turn;
+        break;
+      }
       this.#entries.pop();
-      if (turn.entry === top) this.enter(turn);
+      if (isValid) aside.push(top);
+      else if (turn.entry === top) this.enter(turn);
     }
-    return undefined;
+    for (const entry of aside) this.#entries.push(entry);
+    return first;
   }
 
   /** Adds an entry for it; an older one becomes void. */

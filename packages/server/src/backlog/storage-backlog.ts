@@ -151,7 +151,7 @@ export class StorageBacklog implements Backlog {
   }
 }
 
-function laneOffer({ handlers, namespaces }: WorkerOffer): LaneOffer {
+function laneOffer({ handlers, namespaces, full }: WorkerOffer): LaneOffer {
   const keys = new Set(handlers.map(handlerKey));
-  return { offers: (key) => keys.has(key), ...(namespaces && { namespaces: namespaces.map(namespaceKey) }) };
+  return { offers: (key) => keys.has(key), namespaces: namespaces?.map(namespaceKey), full };
 }

@@ -5,11 +5,13 @@
 import { type ClaimedBatch, type LeaseId, type NodeId, ownerOf } from '@carillon/domain';
 import { type Clock, Cooldown, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
 import type { Backlog } from '../backlog/backlog.ts';
+import type { AccountStore } from '../storage/account-store.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
 import { StorageUnavailable } from '../storage/storage.ts';
 import type { WorkerLink, WorkerView } from '../worker-link/worker-link.ts';
 import { ClaimWatch } from './claim-watch.ts';
+import { slotsFor } from './slots-for.ts';
 
 /** Gives claimed runs what only their worker may see. It never fails: a run that cannot be given it ends with the reason. */
 export interface BatchResolver {
@@ -35,6 +37,8 @@ export interface DispatcherOptions {
   readonly leases: Pick<LeaseStore, 'claim'>;
   readonly link: WorkerLink;
   readonly members: Pick<MemberStore, 'workers'>;
+  /** Tells whether namespaces share the workers. Left out: there is one. */
+  readonly accounts?: Pick<AccountStore, 'namespaces'>;
   /** Left out: batches are handed over as they are. */
   readonly resolver?: BatchResolver;
   readonly nodeId: NodeId;
@@ -50,7 +54,7 @@ const CLAIMS_MAX = 4;
 const BESIDE_MIN = 100;
 /** After a claim that was not full, the next waits for as long as it took, at most this long. */
 const COOLDOWN_MS_MAX = 8;
-/** How often the other dispatchers are read. */
+/** How often the other dispatchers, and whether there are several namespaces, are read. */
 const PEERS_MS = 3_000;
 const ERROR_PAUSE_MS = 200;
 const SCAN_PATIENCE_MS = 5;
@@ -70,10 +74,13 @@ export class Dispatcher implements Service {
   #isScanning = false;
   #scannedAt = 0;
   #isProbing = false;
+  /** As long as it is not known: as if. */
+  #isShared: boolean;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
     const { clock, link, backlog } = options;
+    this.#isShared = options.accounts !== undefined;
     this.#cooldown = new Cooldown({ clock, msMax: COOLDOWN_MS_MAX });
     this.#watch = new ClaimWatch({ clock });
     this.#loop = new Loop({ ...options, name: 'dispatcher', idleMs: IDLE_MS, runOnce: () => this.runOnce() });
@@ -108,7 +115,7 @@ export class Dispatcher implements Service {
     // Without a free slot, or with claims under way, their end is what wakes it up.
     const free = freestFirst(link.workers());
     const isWaiting = this.#claims.size > 0 || free.length === 0;
-    const readyInMs = isWaiting ? IDLE_MS : backlog.readyInMs(free);
+    const readyInMs = isWaiting ? IDLE_MS : backlog.readyInMs(free.map((worker) => this.#offerOf(worker)));
     const scanInMs = this.#isScanning ? IDLE_MS : backlog.scanInMs();
     return Math.min(IDLE_MS, Math.max(Math.min(readyInMs, scanInMs), pauseMs, 0));
   }
@@ -151,10 +158,11 @@ export class Dispatcher implements Service {
   /** False when there was nothing to claim. */
   #claimFor(worker: WorkerView): boolean {
     const { backlog, link, random, clock } = this.#options;
-    const { workerId, handlers, namespaces, freeSlots } = worker;
+    const { workerId, freeSlots } = worker;
     if (this.#claims.size > 0 && freeSlots < BESIDE_MIN) return false;
-    const runsMax = Math.min(freeSlots, BATCH_MAX);
-    const taking = backlog.take({ leaseId: random.id() as LeaseId, workerId, handlers, namespaces, runsMax });
+    const offer = this.#offerOf(worker);
+    const runsMax = Math.min(offer.runsMax, BATCH_MAX);
+    const taking = backlog.take({ ...offer, leaseId: random.id() as LeaseId, workerId, runsMax });
     if (!taking) return false;
     // DISP-2: before the claim is answered.
     link.reserve(workerId, runsMax);
@@ -166,6 +174,11 @@ export class Dispatcher implements Service {
     });
     this.#claims.add(claim);
     return true;
+  }
+
+  #offerOf(worker: WorkerView) {
+    const { handlers, namespaces } = worker;
+    return { handlers, namespaces, ...slotsFor(worker, { isShared: this.#isShared }) };
   }
 
   /**
@@ -219,9 +232,10 @@ export class Dispatcher implements Service {
 
   /** Each dispatcher prefers parts of its own: then claims of several rarely meet. */
   async #findPeers(): Promise<void> {
-    const { members, clock, nodeId, backlog } = this.#options;
+    const { members, accounts, clock, nodeId, backlog } = this.#options;
     if (clock.monotonic() < this.#peersAt) return;
     this.#peersAt = clock.monotonic() + PEERS_MS;
+    this.#isShared = ((await accounts?.namespaces({ limit: 2 })) ?? []).length > 1;
     const workers = await members.workers();
     const dispatchers = [
       ...new Set([nodeId, ...workers.filter(({ alive }) => alive).map((worker) => worker.nodeId)]),

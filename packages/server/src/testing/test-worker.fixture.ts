@@ -26,6 +26,13 @@ export class TestWorker implements LocalWorker {
     return this.runs.length;
   }
 
+  heldBy(): ReadonlyMap<number, number> {
+    const held = new Map<number, number>();
+    for (const { runs } of this.handed)
+      for (const { namespaceKey: key = -1 } of runs) held.set(key, (held.get(key) ?? 0) + 1);
+    return held;
+  }
+
   accept(batch: ClaimedBatch): void {
     this.handed.push(batch);
   }

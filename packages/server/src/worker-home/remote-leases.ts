@@ -4,6 +4,7 @@
  */
 import type { ClaimedBatch, JobId, LeaseId, RunId, WorkerId } from '@carillon/domain';
 import type { HeldRun, ReportedRun } from '@carillon/worker';
+import { namespaceKey } from '../storage/lane.ts';
 import type { LeasedRun, LeaseStore } from '../storage/lease-store.ts';
 import { heldLeasesMax, ProtocolBroken } from './frame-bounds.ts';
 import type { ReadHello } from './read-hello.ts';
@@ -14,6 +15,7 @@ interface KnownRun {
   readonly epoch: number;
   readonly jobId: JobId;
   readonly runId: RunId;
+  readonly namespaceKey: number | undefined;
   /** Its end was told and is being recorded. */
   isTold: boolean;
   /** It has written output, and its log must be closed. */
@@ -77,6 +79,15 @@ export class RemoteLeases {
     return [...this.#known.values()].reduce((sum, { runs }) => sum + runs.size, 0);
   }
 
+  /** How many runs that have not told their end each namespace has. */
+  heldBy(): ReadonlyMap<number, number> {
+    const held = new Map<number, number>();
+    for (const { runs } of this.#known.values())
+      for (const { namespaceKey: key, isTold } of runs.values())
+        if (key !== undefined && !isTold) held.set(key, (held.get(key) ?? 0) + 1);
+    return held;
+  }
+
   /**
    * How many leases the worker can hold by now: those of its hello and those that it was assigned since, of which it may not have heard
    * yet that they are settled or not its own any more; and one for each slot, from the end of an earlier stream.
@@ -92,9 +103,9 @@ export class RemoteLeases {
   assigned({ leaseId, claimedAtMs, runs }: ClaimedBatch): void {
     this.#assignedCount += 1;
     const known = new Map<number, KnownRun>();
-    for (const { position, epoch, jobId, runId, secrets } of runs)
+    for (const { position, epoch, jobId, runId, namespaceKey, secrets } of runs)
       known.set(position, {
-        ...{ epoch, jobId, runId, isTold: false, hasSpoken: false, secrets },
+        ...{ epoch, jobId, runId, namespaceKey, isTold: false, hasSpoken: false, secrets },
       });
     this.#known.set(leaseId, {
       claimedAtMs,
@@ -257,9 +268,12 @@ function knownLease(runs: readonly LeasedRun[]): KnownLease {
     size: undefined,
     unsent: 0,
     runs: new Map(
-      runs.map(({ position, epoch, jobId, runId }) => [
+      runs.map(({ position, epoch, jobId, runId, namespace }) => [
         position,
-        { epoch, jobId, runId, isTold: false, hasSpoken: false, secrets: undefined },
+        {
+          ...{ epoch, jobId, runId, isTold: false, hasSpoken: false, secrets: undefined },
+          namespaceKey: namespaceKey(namespace),
+        },
       ]),
     ),
   };

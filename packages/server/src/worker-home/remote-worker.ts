@@ -18,6 +18,7 @@ import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore, UnreceivedRun } from '../storage/member-store.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
 import type { LocalWorker, LocalWorkers } from '../worker-link/worker-link.ts';
+import { endedRows } from './ended-rows.ts';
 import { ProtocolBroken } from './frame-bounds.ts';
 import type { CheckedLeases, LeaseChecks } from './lease-checks.ts';
 import { LeaseWatch } from './lease-watch.ts';
@@ -115,6 +116,10 @@ export class RemoteWorker implements LocalWorker {
 
   get runningCount(): number {
     return this.#executing + this.#assigned - this.#freed;
+  }
+
+  heldBy(): ReadonlyMap<number, number> {
+    return this.#leases.heldBy();
   }
 
   get handlers(): readonly string[] {
@@ -326,27 +331,21 @@ export class RemoteWorker implements LocalWorker {
     if (running.length > 0) this.#options.reports.running(running);
   }
 
-  #end({ leaseId, positions, epochs, startedAtMs, endedAtMs, outcomes }: P.Ended): void {
-    const { length } = positions;
-    if (epochs.length !== length || startedAtMs.length !== length || endedAtMs.length !== length)
-      throw new ProtocolBroken('the columns of ended runs differ in length');
-    const byPosition = new Map(outcomes.map((outcome) => [outcome.position, outcome]));
-    for (let i = 0; i < length; i += 1) {
-      const position = positions[i]!;
-      const found = this.#leases.ends({ leaseId, position, epoch: epochs[i]! });
+  #end(ended: P.Ended): void {
+    for (const { leaseId, position, epoch, startedAtMs, endedAtMs, told } of endedRows(ended)) {
+      const found = this.#leases.ends({ leaseId, position, epoch });
       if (found === undefined) {
-        this.#settled.tell(leaseId as LeaseId, position, 'stale');
+        this.#settled.tell(leaseId, position, 'stale');
         this.#requireRead();
       }
       if (found === undefined || found === 'told') continue;
       const { run, hasSpoken } = found;
-      const started = startedAtMs[i] === 0n ? undefined : this.#within(startedAtMs[i]!, run.claimedAtMs);
-      const told = byPosition.get(position);
+      const started = startedAtMs === 0n ? undefined : this.#within(startedAtMs, run.claimedAtMs);
       const outcome = this.#voice.withResultTaken(run, P.outcomeOf(told));
       const report: RunReport = {
         run,
         startedAtMs: started,
-        endedAtMs: this.#within(endedAtMs[i]!, started ?? run.claimedAtMs),
+        endedAtMs: this.#within(endedAtMs, started ?? run.claimedAtMs),
         outcome: this.#leases.maskOf(run)?.outcome(outcome) ?? outcome,
         usage: P.usageOf(told),
       };

@@ -13,6 +13,7 @@ function workerOf(slots: number): LocalWorker {
     slots,
     handlers: ['test'],
     unrecordedLeft: 1_000,
+    heldBy: () => new Map(),
     get runningCount() {
       return runningCount;
     },

@@ -56,6 +56,14 @@ class WorkerSlots implements WorkerView {
     return Math.max(0, Math.min(slots - runningCount, unrecordedLeft) - this.#reservations.of(this.workerId));
   }
 
+  get slots(): number {
+    return this.worker.slots;
+  }
+
+  heldBy(): ReadonlyMap<number, number> {
+    return this.worker.heldBy();
+  }
+
   get handlers(): readonly string[] {
     return this.worker.handlers;
   }

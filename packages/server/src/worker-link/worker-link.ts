@@ -8,6 +8,10 @@ import type { ClaimedBatch, WorkerId } from '@carillon/domain';
 export interface WorkerView {
   readonly workerId: WorkerId;
   readonly freeSlots: number;
+  /** How many runs it executes at a time; 0 while it takes none. */
+  readonly slots: number;
+  /** How many of its slots each namespace has, by the key of the namespace. Claims under way are not in it. */
+  heldBy(): ReadonlyMap<number, number>;
   readonly handlers: readonly string[];
   /** Only runs of jobs in these namespaces. Left out: in all. */
   readonly namespaces?: readonly string[] | undefined;
@@ -32,6 +36,8 @@ export interface LocalWorker {
   readonly slots: number;
   /** Executions that have not returned, also of runs that belong to other workers by now. */
   readonly runningCount: number;
+  /** How many of these each namespace has, by the key of the namespace. */
+  heldBy(): ReadonlyMap<number, number>;
   readonly handlers: readonly string[];
   /** Only runs of jobs in these namespaces. Left out: in all. */
   readonly namespaces?: readonly string[] | undefined;

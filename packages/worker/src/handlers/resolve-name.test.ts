@@ -59,9 +59,7 @@ describe('names that jobs call', () => {
   test('are found while any number of others are not answered, and these end with their runs (hazard 45)', async () => {
     const resolver = names();
     const aborted = new AbortController();
-    const hanging = Array.from({ length: 50 }, (_, i) =>
-      resolver.resolve(`x${i}.evil.test`, aborted.signal),
-    );
+    const hanging = Array.from({ length: 50 }, (_, i) => resolver.resolve(`x${i}.evil.test`, aborted.signal));
     const ends = Promise.allSettled(hanging);
     expect(await resolver.resolve('good.test')).toEqual(v4('192.0.2.1'));
     aborted.abort();

@@ -100,6 +100,8 @@ export interface HomeWorker {
   readonly slotsMax: number;
   /** Executions that have not returned, also of runs that belong to other workers by now. */
   readonly runningCount: number;
+  /** How many of these each namespace has, by the number that its runs came with. */
+  heldBy(): ReadonlyMap<number, number>;
   readonly handlers: readonly string[];
   /** Runs it may take on before outcomes of earlier ones are recorded. */
   readonly unrecordedLeft: number;

@@ -115,6 +115,10 @@ export class WorkerRuntime implements Service, HomeWorker {
     return this.#engine.runningCount;
   }
 
+  heldBy(): ReadonlyMap<number, number> {
+    return this.#engine.heldBy();
+  }
+
   /** Runs that have ended and whose outcome is not safe yet. */
   get unrecordedCount(): number {
     return this.#sender.unrecordedCount;

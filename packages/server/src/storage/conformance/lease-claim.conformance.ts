@@ -1,7 +1,7 @@
 /** Handing out: runs move from pending into one lease, each at most once; and what can be read of that. */
 import type { Job, LeaseId, PendingRun, WorkerId } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
-import { LANE_START, laneOf } from '../lane.ts';
+import { LANE_START, laneOf, namespaceKey } from '../lane.ts';
 import type { ClaimRequest } from '../lease-store.ts';
 import { newId } from './sample-job.ts';
 import { BASE_MS, HOUR_MS, type MakeStorage, MINUTE_MS } from './storage-under-test.ts';
@@ -59,6 +59,7 @@ export function describeLeaseClaim(make: MakeStorage): void {
             payload: { a: [1] },
             timeoutMs: 1_234,
             limited: false,
+            namespaceKey: namespaceKey(job.namespace),
           },
         },
       ]);

@@ -1,7 +1,7 @@
 /** Leases in memory. Every call finds and takes within one turn of the event loop, so each run has one taker (DISP-1). */
 import { type ClaimedRun, type Job, type JobId, namesSecrets, type WorkerId } from '@carillon/domain';
 import { firstEpochOf } from '../generation-store.ts';
-import { LANE_START, type LaneHead, type LaneHint, type LaneKey } from '../lane.ts';
+import { LANE_START, type LaneHead, type LaneHint, type LaneKey, namespaceKey } from '../lane.ts';
 import {
   CLAIM_BYTES_MAX,
   type Claimed,
@@ -223,6 +223,7 @@ function claimedRun(
     payload,
     timeoutMs,
     limited,
+    namespaceKey: namespaceKey(job.namespace),
     namespace: isNamed ? job.namespace : undefined,
   };
 }

@@ -50,7 +50,11 @@ export function namespaceKeys(row: ClaimRow, { pick }: ClaimRequest): number[] {
   return row[16] === null ? [namespaceOf(pick.lanes[0]!.lane.tenant)] : elements(row[16]).map(Number);
 }
 
-export function claimedRuns(row: ClaimRow, { leaseId, nowMs }: ClaimRequest): ClaimedRun[] {
+export function claimedRuns(
+  row: ClaimRow,
+  { leaseId, nowMs }: ClaimRequest,
+  keys: readonly number[],
+): ClaimedRun[] {
   if (row[0] === null) return [];
   const runIds = elements(row[0]);
   const jobIds = row[1] === null ? runIds : elements(row[1]);
@@ -79,6 +83,7 @@ export function claimedRuns(row: ClaimRow, { leaseId, nowMs }: ClaimRequest): Cl
     payload: payloads[position]!,
     timeoutMs: Number(timeouts[position] ?? timeouts[0]),
     limited: admitted?.[position] === '1',
+    namespaceKey: keys[position] ?? keys[0],
     namespace: namespaces[position] || undefined,
     checkpoint: checkpoints?.[runId],
   }));

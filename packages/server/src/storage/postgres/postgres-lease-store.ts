@@ -112,8 +112,9 @@ export class PostgresLeaseStore implements LeaseStore {
       ...laneParameters(pick.lanes),
       pick.runsMax,
     ]);
-    const runs = claimedRuns(row!, request);
-    if (runs.length > 0) this.#claimed.remember(leaseId, runs, namespaceKeys(row!, request));
+    const keys = row![0] === null ? [] : namespaceKeys(row!, request);
+    const runs = claimedRuns(row!, request, keys);
+    if (runs.length > 0) this.#claimed.remember(leaseId, runs, keys);
     const scans = row![10] === null ? [] : laneScans(row!);
     const found = scans.reduce((sum, scan) => sum + scan.found, 0);
     // An edit moved a run between its finding and its deletion: the scans would pass over it, so none are returned.
