@@ -1,5 +1,6 @@
 /**
- * Many seeds, one test. The first that fails stops it and tells its seed and what happened around the failure.
+ * Many seeds, one test. The first that fails stops it and tells its seed and what happened around the failure. The seeds of `npm test`
+ * are always the same: what was fixed until they passed proves little about others, so `npm run test:long` has new ones every day.
  *   SEED=123 npx vitest run --project simulation           replays exactly that one
  *   SIMULATIONS=20000 npx vitest run --project simulation  takes longer and finds more
  */
@@ -7,7 +8,9 @@ import { describe, it } from 'vitest';
 import { runSimulation } from './run-simulation.ts';
 
 /** As many as mutations.test.ts may take to find a defect; `npm run test:long` has more. */
-const SIMULATIONS_DEFAULT = process.env.CARILLON_TEST_LONG === 'true' ? 2_000 : 400;
+const IS_LONG = process.env.CARILLON_TEST_LONG === 'true';
+const SIMULATIONS_DEFAULT = IS_LONG ? 2_000 : 400;
+const DAY_MS = 86_400_000;
 /** Only ends a hang: a seed takes about a tenth of a second. */
 const MS_EACH_MAX = 10_000;
 
@@ -38,5 +41,6 @@ export function describeSeeds({ part, parts }: { part: number; parts: number }):
 function wantedSeeds(): number[] {
   const { SEED, SIMULATIONS } = process.env;
   if (SEED) return [Number(SEED)];
-  return Array.from({ length: Number(SIMULATIONS ?? SIMULATIONS_DEFAULT) }, (_, i) => i + 1);
+  const first = IS_LONG ? Math.floor(Date.now() / DAY_MS) * 10_000 : 1;
+  return Array.from({ length: Number(SIMULATIONS ?? SIMULATIONS_DEFAULT) }, (_, i) => first + i);
 }
