@@ -119,10 +119,11 @@ function readNames<Value>(
   given: Entries<Value>,
   { field, max }: { field: string; max: number },
 ): [string, Value][] {
-  const entries = Object.entries(given).sort(([a], [b]) => (a < b ? -1 : 1));
-  if (entries.length > max) {
-    refuseValue(field, `${field} has ${entries.length} entries; at most ${max} are allowed.`);
+  const unsorted = Object.entries(given);
+  if (unsorted.length > max) {
+    refuseValue(field, `${field} has ${unsorted.length} entries; at most ${max} are allowed.`);
   }
+  const entries = unsorted.sort(([a], [b]) => (a < b ? -1 : 1));
   if (entries.some(([name]) => !TAG_NAME.test(name) || name === '__proto__')) {
     const message = `${field} has a name that is not made of up to 63 letters, digits and . _ / - between them.`;
     refuseValue(field, message);

@@ -10,6 +10,7 @@ import { Refusal } from '@carillon/domain';
 import type { Log } from '@carillon/foundation';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
+import { OPEN_BODY_BYTES_MAX } from './large-bodies.ts';
 import { askedMethodOf } from './other-methods.ts';
 import { allowanceHeaders, RateLimited } from './rate-limit.ts';
 
@@ -94,6 +95,7 @@ function frameworkRefusal(error: unknown, bodyLimitBytes: number | undefined): R
 
 export function bodyLimitText(bytes: number | undefined): string {
   if (bytes === undefined) return 'this server takes';
+  if (bytes <= OPEN_BODY_BYTES_MAX) return `${bytes / 1_024} KiB, which is what is read of a stranger`;
   return `${bytes / 1_024} KiB, which is what this server takes (its setting body_limit_kb)`;
 }
 

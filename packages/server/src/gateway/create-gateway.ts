@@ -20,6 +20,7 @@ import type { Access } from './api/operation.ts';
 import { createAuthenticate } from './authenticate/create-authenticate.ts';
 import type { DashboardFiles } from './dashboard/dashboard-files.ts';
 import { serveDashboard } from './dashboard/serve-dashboard.ts';
+import { LargeBodies } from './large-bodies.ts';
 import type { RequireHost } from './listener/allowed-hosts.ts';
 import type { ClientCertificates } from './listener/client-certificate.ts';
 import { createListener, type Listener } from './listener/create-listener.ts';
@@ -115,7 +116,8 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   const onNoRoute = orPage ? orPage(problems.onNoRoute) : problems.onNoRoute;
   app.setNotFoundHandler(onNoRoute);
   app.decorateRequest('caller', undefined);
-  readJsonBodies(app);
+  const largeBodies = new LargeBodies(systemClock);
+  readJsonBodies(app, largeBodies);
   closeConnections(app, listener.connections);
 
   addRequestHooks(app, options.requireHost);
@@ -154,7 +156,10 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   const admitAnonymous = (request: FastifyRequest) => limits?.admitAddress(request.ip);
   if (options.peerLogs) peerLogsEndpoint(app, { ...options.peerLogs, admitAnonymous });
   const { clientCertificates } = options;
-  const calls = { authenticate, admitAnonymous, bodyLimitBytes, clientCertificates, clock: systemClock, log };
+  const calls = {
+    ...{ authenticate, admitAnonymous, bodyLimitBytes, largeBodies, clientCertificates },
+    ...{ clock: systemClock, log },
+  };
   if (options.healthOnly) {
     mountRpc(app, { ...calls, methods: workerMethods(workers) });
     return app;
@@ -188,7 +193,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
       });
       api.setNotFoundHandler(problems.onNoRoute);
       if (options.oidc) oidcRoutes(api, { oidc: options.oidc, operations, address, admitAnonymous, log });
-      mountRest(api, offered, { authenticate, address, limits });
+      mountRest(api, offered, { authenticate, address, limits, largeBodies });
       mountOtherMethods(api, offered, authenticate);
       done();
     },

@@ -37,7 +37,7 @@ export function operationsInTurns(operations: Operations, turns: FairTurns): Ope
 }
 
 /** Callers of the whole installation count for themselves alone. */
-function claimingOf(caller: Caller): Claiming {
+export function claimingOf(caller: Caller): Claiming {
   const key = callerKey(caller);
   const names = [...new Set(caller.grants.map(({ namespace }) => namespace))].sort();
   if (names.length === 0 || names.includes(EVERYWHERE)) return { group: `of ${key}`, caller: key };

@@ -3,6 +3,12 @@ import { Refusal } from '@carillon/domain';
 import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify';
 import type { Operation } from './api/operation.ts';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    servesOthers?: boolean;
+  }
+}
+
 /** Tells these routes from those of operations. */
 const SERVES_OTHERS = { servesOthers: true };
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;

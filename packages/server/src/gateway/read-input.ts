@@ -2,18 +2,24 @@
 import { isUtf8 } from 'node:buffer';
 import { Refusal } from '@carillon/domain';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type LargeBodies, SMALL_BODY_BYTES } from './large-bodies.ts';
+import { claimingOf } from './operations-in-turns.ts';
 
 /** Built on JSON: application/merge-patch+json and the like. */
 const JSON_SUFFIX = /^application\/[\w.-]+\+json(;|$)/;
 
-export function readJsonBodies(app: FastifyInstance): void {
+/** largeBodies: left out: they are read as they come. */
+export function readJsonBodies(app: FastifyInstance, largeBodies?: Pick<LargeBodies, 'turn'>): void {
   app.removeAllContentTypeParsers();
+  type Done = (error: Error | null, value?: unknown) => void;
   // Calls back: a promise for each body would cost as much as reading it.
-  const readJson = (
-    _request: FastifyRequest,
-    body: Buffer,
-    done: (error: Error | null, value?: unknown) => void,
-  ) => {
+  const readJson = (request: FastifyRequest, body: Buffer, done: Done) => {
+    const { caller } = request;
+    const isSmall = body.length <= SMALL_BODY_BYTES && !request.routeOptions.config.isReadInTurn;
+    if (isSmall || !caller || !largeBodies) return readNow(body, done);
+    largeBodies.turn(claimingOf(caller)).then(() => readNow(body, done), done);
+  };
+  const readNow = (body: Buffer, done: Done) => {
     let value: unknown;
     try {
       value = parseJson(body);

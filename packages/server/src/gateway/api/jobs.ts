@@ -93,6 +93,7 @@ export function jobOperations({ operations, address }: ApiContext): Operation[] 
       method: 'POST',
       path: '/jobs/batch',
       access: 'jobs.create',
+      isReadInTurn: true,
       tag: 'jobs',
       summary: 'Create many jobs',
       description:

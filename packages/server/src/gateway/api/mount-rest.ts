@@ -4,11 +4,16 @@ import type { Caller, JobId, RunId } from '@carillon/domain';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { z } from 'zod';
 import { sessionCookie } from '../authenticate/session-cookie.ts';
+import { type LargeBodies, OPEN_BODY_BYTES_MAX, SMALL_BODY_BYTES } from '../large-bodies.ts';
+import { claimingOf } from '../operations-in-turns.ts';
 import { allowanceHeaders, type RequestLimits } from '../rate-limit.ts';
 import { requireReadableQuery } from '../read-input.ts';
 import { isNamed, type ListEnd, type Operation, type RestCall, readInput, withinBytes } from './operation.ts';
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    isReadInTurn?: boolean;
+  }
   interface FastifyRequest {
     /** Set by the authentication, before any operation that is not open. */
     caller: Caller | undefined;
@@ -19,6 +24,8 @@ export interface RestOptions {
   readonly authenticate: (request: FastifyRequest) => Promise<Caller>;
   /** Precedes Link; empty when it is relative. */
   readonly address: string;
+  /** Left out: large bodies are read as they come. */
+  readonly largeBodies?: LargeBodies;
   /** Counts strangers here; callers with a key were counted by the authentication, and learn what is left. */
   readonly limits?: Pick<RequestLimits, 'admitAddress' | 'allowanceOf'> | undefined;
 }
@@ -28,7 +35,7 @@ export function mountRest(
   operations: readonly Operation[],
   options: RestOptions,
 ): void {
-  const { authenticate, limits, address } = options;
+  const { authenticate, limits, address, largeBodies } = options;
   const cookie = sessionCookie(address);
   const tellAllowance = (request: FastifyRequest, reply: FastifyReply) => {
     const allowance = request.caller && limits?.allowanceOf(request.caller);
@@ -39,13 +46,19 @@ export function mountRest(
     api.route({
       method: [operation.method].flat() as HTTPMethods[],
       url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      ...(operation.access === 'open' && { bodyLimit: OPEN_BODY_BYTES_MAX }),
+      config: { isReadInTurn: operation.isReadInTurn === true },
       onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
         if (operation.access === 'open') {
           limits?.admitAddress(request.ip);
           return;
         }
-        request.caller = await authenticate(request);
+        const caller = await authenticate(request);
+        request.caller = caller;
         tellAllowance(request, reply);
+        const bytes = bodyBytesOf(request);
+        if (bytes > SMALL_BODY_BYTES && largeBodies)
+          reply.raw.once('close', largeBodies.hold(claimingOf(caller), bytes));
       },
       handler: async (request, reply) => {
         if (operation.deprecated) reply.headers(deprecationHeaders(operation.deprecated));
@@ -63,6 +76,14 @@ export function mountRest(
       },
     });
   }
+}
+
+/** How long the body may be that is on its way. */
+function bodyBytesOf({ headers, routeOptions }: FastifyRequest): number {
+  const { bodyLimit = 0 } = routeOptions;
+  const length = headers['content-length'];
+  if (length !== undefined) return Math.min(Number(length), bodyLimit);
+  return headers['transfer-encoding'] === undefined ? 0 : bodyLimit;
 }
 
 /** Deprecation (RFC 9745) counts seconds, Sunset (RFC 8594) is a date of HTTP. */

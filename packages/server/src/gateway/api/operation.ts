@@ -134,6 +134,8 @@ interface Described {
   readonly cursor?: 'cursor' | 'last_event_id';
   /** Each of its items counts against the limit of the caller. */
   readonly isBulk?: boolean;
+  /** However short its body is, it may name very many things: it is read in turn (large-bodies.ts). */
+  readonly isReadInTurn?: boolean;
   readonly answers: Readonly<Record<number, Answer>>;
   readonly bodyExamples?: Readonly<Record<string, object>>;
   /** The calls of RPC that do the same. */

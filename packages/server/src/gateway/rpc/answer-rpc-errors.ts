@@ -11,11 +11,13 @@ import { bodyLimitText, refusalOf, retryAfterSecondsOf } from '../answer-problem
 export interface FailedCall {
   readonly method: string;
   readonly requestId: string;
+  /** What its message may hold. */
+  readonly bytesMax: number;
 }
 
-export function answerRpcErrors({ log, bodyLimitBytes }: { log: Log; bodyLimitBytes: number }) {
-  return (error: unknown, { method, requestId }: FailedCall): ConnectError => {
-    const unread = error instanceof ConnectError ? unreadable(error, bodyLimitBytes) : undefined;
+export function answerRpcErrors({ log }: { log: Log }) {
+  return (error: unknown, { method, requestId, bytesMax }: FailedCall): ConnectError => {
+    const unread = error instanceof ConnectError ? unreadable(error, bytesMax) : undefined;
     // Already in the words of RPC: a deadline that passed, a caller who hung up.
     if (error instanceof ConnectError && unread === undefined) return error;
     const refusal = unread ?? refusalOf(error);
@@ -31,9 +33,9 @@ export function answerRpcErrors({ log, bodyLimitBytes }: { log: Log; bodyLimitBy
 const REASON_LENGTH_MAX = 300;
 
 /** What the library says of a message that it could not read, as a refusal. Undefined: it says something else. */
-function unreadable({ code, rawMessage: words }: ConnectError, bodyLimitBytes: number): Refusal | undefined {
+function unreadable({ code, rawMessage: words }: ConnectError, bytesMax: number): Refusal | undefined {
   if (code === Code.ResourceExhausted) {
-    const message = `The message is larger than ${bodyLimitText(bodyLimitBytes)}; send less at once, or raise it.`;
+    const message = `The message is larger than ${bodyLimitText(bytesMax)}; send less at once, or raise it.`;
     return new Refusal('body_too_large', message);
   }
   const binary = /^parse binary: (.*)$/s.exec(words)?.[1];

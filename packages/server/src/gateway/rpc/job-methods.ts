@@ -17,20 +17,25 @@ const { method } = rpc.JobService;
 
 export function jobMethods(operations: Operations): RpcMethod[] {
   return [
-    unary(method.submitJobs, 'jobs.create', async ({ caller, request }) => {
-      const { jobs, idempotencyKey: key, atomic } = request;
-      if (jobs.length === 0 || jobs.length > BATCH_JOBS_MAX) {
-        const message = `jobs must be an array of 1 to ${BATCH_JOBS_MAX} jobs.`;
-        throw new Refusal('field_invalid', message, { field: 'jobs' });
-      }
-      const idempotencyKey = key === '' ? undefined : parseIdempotencyKey(key);
-      const answers = await operations.createJobs(caller, jobs.map(readJob), { idempotencyKey, atomic });
-      return {
-        results: answers.map((answer) =>
-          answer instanceof Refusal ? { refused: rpc.refusedMessage(answer) } : { jobId: answer.jobId },
-        ),
-      };
-    }),
+    unary(
+      method.submitJobs,
+      'jobs.create',
+      async ({ caller, request }) => {
+        const { jobs, idempotencyKey: key, atomic } = request;
+        if (jobs.length === 0 || jobs.length > BATCH_JOBS_MAX) {
+          const message = `jobs must be an array of 1 to ${BATCH_JOBS_MAX} jobs.`;
+          throw new Refusal('field_invalid', message, { field: 'jobs' });
+        }
+        const idempotencyKey = key === '' ? undefined : parseIdempotencyKey(key);
+        const answers = await operations.createJobs(caller, jobs.map(readJob), { idempotencyKey, atomic });
+        return {
+          results: answers.map((answer) =>
+            answer instanceof Refusal ? { refused: rpc.refusedMessage(answer) } : { jobId: answer.jobId },
+          ),
+        };
+      },
+      { isReadInTurn: true },
+    ),
 
     // A new one asks for jobs.create, one that is there for jobs.update.
     unary(method.applyJob, ['jobs.create', 'jobs.update'], async ({ caller, request: { job, dryRun } }) => {

@@ -6,6 +6,8 @@ import { constants, Http2ServerRequest } from 'node:http2';
 import { type Caller, Refusal } from '@carillon/domain';
 import type { Clock, Log } from '@carillon/foundation';
 import {
+  Code,
+  ConnectError,
   type ContextValues,
   createContextKey,
   createContextValues,
@@ -19,9 +21,11 @@ import {
   universalResponseToNodeResponse,
 } from '@connectrpc/connect-node';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type LargeBodies, OPEN_BODY_BYTES_MAX } from '../large-bodies.ts';
 import { type ClientCertificates, requireClientCertificate } from '../listener/client-certificate.ts';
 import { keepStreamOpen } from '../listener/http2-side.ts';
 import { answerRpcErrors, stoppingError } from './answer-rpc-errors.ts';
+import { type BodyInTurnOptions, bodyInTurn } from './body-in-turn.ts';
 import { type LimitItemsOptions, limitItems } from './limit-items.ts';
 import { type CallOfMessage, readWithinCall } from './read-within-call.ts';
 import type { RpcHost, RpcMethod } from './rpc-method.ts';
@@ -32,6 +36,8 @@ export interface RpcOptions {
   /** Refuses strangers that come too often, where a call is open to everybody. */
   readonly admitAnonymous?: ((request: FastifyRequest) => void) | undefined;
   readonly bodyLimitBytes: number;
+  /** Left out: large messages are read as they come. */
+  readonly largeBodies?: LargeBodies;
   /** Of workers. Left out: none are asked for. */
   readonly clientCertificates?: ClientCertificates | undefined;
   readonly clock: Clock;
@@ -40,14 +46,26 @@ export interface RpcOptions {
 
 const REQUEST = createContextKey<FastifyRequest | undefined>(undefined);
 const CALLER = createContextKey<Caller | undefined>(undefined);
+/** Why its body is not read. */
+const REFUSED = createContextKey<Refusal | undefined>(undefined);
 
 export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
-  const { methods, authenticate, admitAnonymous, bodyLimitBytes, clock, log } = options;
-  const answerError = answerRpcErrors({ log, bodyLimitBytes });
+  const { methods, authenticate, admitAnonymous, bodyLimitBytes, largeBodies, clock, log } = options;
+  const answerError = answerRpcErrors({ log });
   const open = new Set(methods.filter(({ access }) => access === 'open').map(({ method }) => method));
+  const bytesMaxOf = new Map(
+    methods.map(({ method, access, readMaxBytes = bodyLimitBytes }) => [
+      method,
+      access === 'open' ? OPEN_BODY_BYTES_MAX : readMaxBytes,
+    ]),
+  );
   const stopping = new AbortController();
   const errorOf = (error: unknown, call: CallOfMessage) =>
-    answerError(error, { method: call.method.toString(), requestId: requestOf(call).id });
+    // The library tells of a body that broke off in words of its own.
+    answerError(call.values.get(REFUSED) ?? error, {
+      ...{ method: call.method.toString(), requestId: requestOf(call).id },
+      bytesMax: bytesMaxOf.get(call.method) ?? bodyLimitBytes,
+    });
   const host: RpcHost = {
     clock,
     stopping: stopping.signal,
@@ -88,15 +106,14 @@ export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
     });
   const protocols = protocolsOf(bodyLimitBytes);
   const handlers = methods.map((method) => {
-    const { readMaxBytes = bodyLimitBytes, itemLimits: limits } = method;
-    if (!limits && readMaxBytes === bodyLimitBytes)
-      return createUniversalMethodHandler(method.implement(host), protocols);
+    const { itemLimits: limits } = method;
+    const bytesMax = bytesMaxOf.get(method.method)!;
     // What is compressed could not be looked at before it is read.
-    const own = protocolsOf(readMaxBytes, limits && []);
+    const own = !limits && bytesMax === bodyLimitBytes ? protocols : protocolsOf(bytesMax, limits && []);
     const handler = createUniversalMethodHandler(method.implement(host), own);
-    return limits
-      ? withItemLimits(handler, { input: method.method.input, limits, bytesMax: readMaxBytes })
-      : handler;
+    if (limits) return withItemLimits(handler, { input: method.method.input, limits, bytesMax });
+    if (!largeBodies || method.method.methodKind === 'bidi_streaming') return handler;
+    return withBodyInTurn(handler, { largeBodies, isReadInTurn: method.isReadInTurn === true, bytesMax });
   });
 
   app.register((scope, _options, done) => {
@@ -122,6 +139,39 @@ function withItemLimits(
     return handler({ ...call, body: limitItems(body, { ...options, contentType }) });
   };
   return Object.assign(limited, handler);
+}
+
+function withBodyInTurn(
+  handler: UniversalHandler,
+  options: Pick<BodyInTurnOptions, 'largeBodies' | 'bytesMax'> & { readonly isReadInTurn: boolean },
+): UniversalHandler {
+  const inTurn = (call: Parameters<UniversalHandler>[0]) => {
+    const { header, contextValues: values } = call;
+    const callerOf = () => values?.get(CALLER);
+    const isAlwaysInTurn = options.isReadInTurn || isCompressed(header);
+    const body = bodyInTurn(call.body as AsyncIterable<Uint8Array>, { ...options, callerOf, isAlwaysInTurn });
+    return handler({ ...call, body: toldRefusals(body, (refusal) => values?.set(REFUSED, refusal)) });
+  };
+  return Object.assign(inTurn, handler);
+}
+
+function isCompressed(header: Headers): boolean {
+  return ['content-encoding', 'grpc-encoding'].some(
+    (name) => (header.get(name) ?? 'identity') !== 'identity',
+  );
+}
+
+async function* toldRefusals(
+  body: AsyncIterable<Uint8Array>,
+  tell: (refusal: Refusal) => void,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    tell(error);
+    throw new ConnectError(error.message, Code.InvalidArgument);
+  }
 }
 
 /** Over HTTP/2 the caller learns why, as "resource exhausted"; HTTP/1.1 has no words for it. */

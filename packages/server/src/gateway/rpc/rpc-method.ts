@@ -54,6 +54,8 @@ export interface RpcMethod {
   readonly readMaxBytes?: number;
   /** Of a stream: how many things one message may hold. It must not be compressed then. */
   readonly itemLimits?: ItemLimits;
+  /** However short its message is, it may hold very many things: it is read in turn (large-bodies.ts). */
+  readonly isReadInTurn?: boolean;
   /** What the protocols serve. */
   implement(host: RpcHost): MethodImplSpec;
 }
@@ -62,8 +64,10 @@ export function unary<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
   access: Access,
   handle: (call: RpcCall<MessageShape<I>>) => Promise<MessageInitShape<O>>,
+  options: Pick<RpcMethod, 'isReadInTurn'> = {},
 ): RpcMethod {
   return {
+    ...options,
     method,
     access,
     implement: (host) =>

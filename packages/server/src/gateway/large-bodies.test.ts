@@ -1,0 +1,146 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { ManualClock } from '@carillon/foundation';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { GatewayFixture } from './gateway.fixture.ts';
+import { LargeBodies } from './large-bodies.ts';
+
+const MIB = 1024 * 1024;
+
+let clock: ManualClock;
+let bodies: LargeBodies;
+
+beforeEach(() => {
+  clock = new ManualClock();
+  bodies = new LargeBodies(clock);
+});
+
+/** Lets what follows a turn happen, and the rest after it. */
+async function pass(): Promise<void> {
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
+  clock.advance(100);
+  await Promise.resolve();
+}
+
+describe('turns', () => {
+  let served: string[];
+
+  beforeEach(() => {
+    served = [];
+  });
+
+  function ask(group: string, caller: string, workMs = 10): void {
+    void bodies.turn({ group, caller }).then(
+      () => {
+        served.push(caller);
+        clock.advance(workMs);
+      },
+      () => served.push(`${caller} refused`),
+    );
+  }
+
+  test('are taken one at a time, the groups one after the other, and in a group the callers', async () => {
+    for (let i = 0; i < 3; i += 1) ask('a', 'ann');
+    ask('a', 'abe');
+    ask('b', 'bob');
+    await Promise.resolve();
+    expect(served).toEqual(['ann']);
+    for (let i = 0; i < 4; i += 1) await pass();
+    expect(served).toEqual(['ann', 'ann', 'bob', 'abe', 'ann']);
+  });
+
+  test('are followed by a rest as long as the work', async () => {
+    ask('a', 'ann', 40);
+    ask('b', 'bob');
+    await new Promise(setImmediate);
+    await new Promise(setImmediate);
+    clock.advance(39);
+    await Promise.resolve();
+    expect(served).toEqual(['ann']);
+    clock.advance(1);
+    await Promise.resolve();
+    expect(served).toEqual(['ann', 'bob']);
+  });
+
+  test('end with a refusal for who waits too long', async () => {
+    ask('a', 'ann', 0);
+    ask('a', 'abe');
+    await Promise.resolve();
+    clock.advance(5_000);
+    await new Promise(setImmediate);
+    expect(served).toEqual(['ann', 'abe refused']);
+  });
+});
+
+test('what one group sends leaves memory to others, and what all send is bounded', () => {
+  const leave = Array.from({ length: 51 }, () => bodies.hold({ group: 'of a' }, MIB));
+  expect(() => bodies.hold({ group: 'of a' }, MIB)).toThrow(/^Too many large requests of a arrive at once/);
+  for (const group of ['b', 'c']) for (let i = 0; i < 38; i += 1) bodies.hold({ group }, MIB);
+  expect(() => bodies.hold({ group: 'd' }, 2 * MIB)).toThrow(/^Too many large requests arrive at once/);
+  leave[0]!();
+  leave[0]!();
+  leave[1]!();
+  expect(() => bodies.hold({ group: 'd' }, 4 * MIB)).toThrow('Too many');
+  bodies.hold({ group: 'd' }, 3 * MIB);
+});
+
+describe('a gateway', () => {
+  let gateway: GatewayFixture;
+  let port: number;
+
+  beforeEach(async () => {
+    gateway = new GatewayFixture();
+    onTestFinished(() => gateway.app.close());
+    port = Number(new URL(await gateway.app.listen({ host: '127.0.0.1', port: 0 })).port);
+  });
+
+  async function send(key: string, path: string, body?: string): Promise<number> {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const method = body === undefined ? 'GET' : 'POST';
+    const asked = request({ port, path, method, agent: false, headers });
+    asked.end(body);
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    answer.resume();
+    await once(answer, 'end');
+    return answer.statusCode!;
+  }
+
+  const manyFields = JSON.stringify(
+    Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`unknown_${i}`, 1])),
+  );
+  const badJobs = Array.from({ length: 1_000 }, () => ({ nam: 1 }));
+
+  test.each([
+    ['large bodies', '/api/schedules/preview', manyFields],
+    ['batches', '/api/jobs/batch', JSON.stringify({ jobs: badJobs })],
+    ['large calls', '/carillon.v1.JobService/SubmitJob', manyFields],
+    [
+      'calls with batches',
+      '/carillon.v1.JobService/SubmitJobs',
+      JSON.stringify({ jobs: badJobs.map(() => ({})) }),
+    ],
+  ])('answers others before most of the %s of one namespace (hazard 45)', async (_, path, body) => {
+    const red = await gateway.keyWith({ namespace: 'red', role: 'editor' });
+    const blue = await gateway.keyWith({ namespace: 'blue', role: 'viewer' });
+    const look = () => send(blue, '/api/jobs?limit=1');
+    expect(await look()).toBe(200);
+    let answered = 0;
+    const asked = Array.from({ length: 40 }, async () => {
+      await send(red, path, body);
+      answered += 1;
+    });
+    expect(await look()).toBe(200);
+    expect(answered).toBeLessThan(20);
+    await Promise.all(asked);
+  });
+
+  test('reads no more of a stranger than signing in needs', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const payload = JSON.stringify({ name: 'a'.repeat(9_000), password: 'b' });
+    for (const url of ['/api/session', '/grpc.health.v1.Health/Check']) {
+      const answer = await gateway.app.inject({ method: 'POST', url, headers, payload });
+      expect(answer.body).toContain('larger than 8 KiB, which is what is read of a stranger');
+    }
+  });
+});

@@ -1,0 +1,44 @@
+/**
+ * The body of a call with one message, passed on whole: a large one in turn (large-bodies.ts), since the library reads the message as soon as it has
+ * the bytes.
+ */
+import { type LargeBodies, SMALL_BODY_BYTES } from '../large-bodies.ts';
+import { claimingOf } from '../operations-in-turns.ts';
+
+export interface BodyInTurnOptions {
+  readonly largeBodies: LargeBodies;
+  /** Known once the first bytes are asked for. Undefined: a stranger. */
+  readonly callerOf: () => Parameters<typeof claimingOf>[0] | undefined;
+  /** Whatever its length: it is compressed, or may hold very many things. */
+  readonly isAlwaysInTurn: boolean;
+  /** A longer body is passed on as it comes: it is refused by its length. */
+  readonly bytesMax: number;
+}
+
+export async function* bodyInTurn(
+  body: AsyncIterable<Uint8Array>,
+  { largeBodies, callerOf, isAlwaysInTurn, bytesMax }: BodyInTurnOptions,
+): AsyncGenerator<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  let letGo: (() => void) | undefined;
+  try {
+    for await (const part of body) {
+      const caller = callerOf();
+      if (caller === undefined || bytes > bytesMax) {
+        yield* parts.splice(0);
+        yield part;
+        continue;
+      }
+      parts.push(part);
+      bytes += part.length;
+      if (bytes > SMALL_BODY_BYTES) letGo ??= largeBodies.hold(claimingOf(caller), bytesMax);
+    }
+    const caller = callerOf();
+    if (caller !== undefined && (isAlwaysInTurn || bytes > SMALL_BODY_BYTES))
+      await largeBodies.turn(claimingOf(caller));
+    yield* parts;
+  } finally {
+    letGo?.();
+  }
+}
