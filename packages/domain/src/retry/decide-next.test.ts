@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { EPOCHS_PER_GENERATION_BITS } from '../run/first-epoch.ts';
 import type { RunOutcome } from '../run/run.ts';
 import { isFinal } from '../run/run.ts';
 import {
@@ -171,16 +172,22 @@ describe('an interruption nobody is to blame for', () => {
     );
   });
 
-  test('of a run that is given back again and again comes later each time, up to a bound (hazard 22)', () => {
-    const pauses = Array.from({ length: 20 }, (_, returns) => {
-      const soFar = { attempt: 3, crashes: 2, epoch: 5 + returns };
-      const { next } = decide({ kind: 'RETURNED', error: 'no' }, { soFar });
-      expect(next).toMatchObject({ kind: 'again', attempt: 3, crashes: 2 });
-      return next.kind === 'again' ? next.atMs - NOW_MS : undefined;
-    });
-    expect(pauses.slice(0, 4)).toEqual([0, 500, 1_000, 2_000]);
-    expect(pauses.at(-1)).toBe(RETURN_PAUSE_MS_MAX / 2);
-  });
+  test.each([
+    ['the first', 0],
+    ['a later', 3 * 2 ** EPOCHS_PER_GENERATION_BITS - 1],
+  ])(
+    'of a run that is given back again and again in %s generation comes later each time, up to a bound (hazards 22, 43)',
+    (_, before) => {
+      const pauses = Array.from({ length: 20 }, (_, returns) => {
+        const soFar = { attempt: 3, crashes: 2, epoch: before + 5 + returns };
+        const { next } = decide({ kind: 'RETURNED', error: 'no' }, { soFar });
+        expect(next).toMatchObject({ kind: 'again', attempt: 3, crashes: 2 });
+        return next.kind === 'again' ? next.atMs - NOW_MS : undefined;
+      });
+      expect(pauses.slice(0, 4)).toEqual([0, 500, 1_000, 2_000]);
+      expect(pauses.at(-1)).toBe(RETURN_PAUSE_MS_MAX / 2);
+    },
+  );
 
   test('of a run that was given back often is not put off past its deadline', () => {
     const returned = (deadlineMs: number) =>

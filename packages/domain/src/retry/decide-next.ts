@@ -2,6 +2,7 @@
  * What follows an attempt: the run is finished, tried again at an instant, or dead (kept as a dead letter). One pure
  * function for completion and recovery, so that a report and a lost worker are judged by the same rules.
  */
+import { timesHandedOut } from '../run/first-epoch.ts';
 import type { FinalRunStatus, RunOutcome } from '../run/run.ts';
 import { type RetryPolicy, retryDelayMs } from './retry-policy.ts';
 
@@ -118,7 +119,7 @@ function suspectPauseMs(crashes: number, random: number): number {
  */
 function returnPauseMs({ soFar, random }: DecideContext): number {
   const { attempt, crashes, epoch = attempt + crashes } = soFar;
-  const returns = Math.max(0, epoch - attempt - crashes);
+  const returns = Math.max(0, timesHandedOut(epoch) - attempt - crashes);
   if (returns === 0) return 0;
   const pauseMs = Math.min(1_000 * 2 ** (returns - 1), RETURN_PAUSE_MS_MAX);
   return Math.floor((pauseMs * (1 + random)) / 2);

@@ -50,7 +50,7 @@ export interface DispatcherOptions {
 const IDLE_MS = 1_000;
 const BATCH_MAX = 1_000;
 const CLAIMS_MAX = 4;
-/** A claim has a fixed cost: fewer free slots than this wait for the claim under way, and share the next. */
+/** A claim has a fixed cost: fewer free slots of a worker than this wait for its claim under way, and share the next. */
 const BESIDE_MIN = 100;
 /** After a claim that was not full, the next waits for as long as it took, at most this long. */
 const COOLDOWN_MS_MAX = 8;
@@ -74,6 +74,8 @@ export class Dispatcher implements Service {
   #isScanning = false;
   #scannedAt = 0;
   #isProbing = false;
+  /** Of each worker, how many claims are under way. */
+  readonly #openClaims = new Map<string, number>();
   /** As long as it is not known: as if. */
   #isShared: boolean;
 
@@ -150,16 +152,31 @@ export class Dispatcher implements Service {
     return this.#claims.size < CLAIMS_MAX;
   }
 
-  /** For the freest worker that offers what waits; false when there is none. */
+  /**
+   * For a worker that offers what waits, the freest of those with fewest claims under way: what only a small worker offers does not wait
+   * for the claims of a large one. False when there is none.
+   */
   #claimForSome(): boolean {
-    return freestFirst(this.#options.link.workers()).some((worker) => this.#claimFor(worker));
+    return freestFirst(this.#options.link.workers())
+      .sort((a, b) => this.#openClaimsOf(a) - this.#openClaimsOf(b))
+      .some((worker) => this.#claimFor(worker));
+  }
+
+  #openClaimsOf({ workerId }: WorkerView): number {
+    return this.#openClaims.get(workerId) ?? 0;
+  }
+
+  #countClaim(worker: WorkerView, change: 1 | -1): void {
+    const open = this.#openClaimsOf(worker) + change;
+    if (open > 0) this.#openClaims.set(worker.workerId, open);
+    else this.#openClaims.delete(worker.workerId);
   }
 
   /** False when there was nothing to claim. */
   #claimFor(worker: WorkerView): boolean {
     const { backlog, link, random, clock } = this.#options;
     const { workerId, freeSlots } = worker;
-    if (this.#claims.size > 0 && freeSlots < BESIDE_MIN) return false;
+    if (this.#openClaimsOf(worker) > 0 && freeSlots < BESIDE_MIN) return false;
     const offer = this.#offerOf(worker);
     const runsMax = Math.min(offer.runsMax, BATCH_MAX);
     const taking = backlog.take({ ...offer, leaseId: random.id() as LeaseId, workerId, runsMax });
@@ -170,9 +187,11 @@ export class Dispatcher implements Service {
     const answer = this.#watch.follow(taking);
     const claim = this.#handOver(answer, { worker, runsMax, startedAt }).finally(() => {
       this.#claims.delete(claim);
+      this.#countClaim(worker, -1);
       this.#loop.wake();
     });
     this.#claims.add(claim);
+    this.#countClaim(worker, 1);
     return true;
   }
 

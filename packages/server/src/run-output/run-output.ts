@@ -5,7 +5,7 @@
  *
  * A log that an earlier process of this server began, or that was closed too early, is gone on with after what the store has of it.
  */
-import type { NodeId, RunId } from '@carillon/domain';
+import { isFirstEpoch, type NodeId, type RunId } from '@carillon/domain';
 import { type Clock, LastingCondition, type Log, type Service, sleep } from '@carillon/foundation';
 import type { HeldRun, OutputChunk, RunChannel } from '@carillon/worker';
 import { dayOf, LogBeginningGone, type LogKey, type LogStore } from '../log-store/log-store.ts';
@@ -174,7 +174,7 @@ export class RunOutput implements Service, Pick<RunChannel, 'output' | 'close'> 
 
   /** Nothing of the run can have been written before: neither by other attempts nor, by this server, of this one. */
   #isFirst({ epoch, claimedAtMs, isFromEarlier = false }: HeldRun): boolean {
-    return epoch === 1 && !isFromEarlier && this.#options.clock.now() - claimedAtMs < QUIET_MS_MIN;
+    return isFirstEpoch(epoch) && !isFromEarlier && this.#options.clock.now() - claimedAtMs < QUIET_MS_MIN;
   }
 
   /** Keeps count of what all logs hold in memory. */

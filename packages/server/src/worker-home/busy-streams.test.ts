@@ -1,10 +1,11 @@
 /** What a stream of a worker costs the server when the worker says more than it has reason to. */
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { type Caller, SERVER, WORKER_SCOPES } from '@carillon/domain';
+import { type Caller, Refusal, SERVER, WORKER_SCOPES } from '@carillon/domain';
 import { protocol as P, type RunChannel } from '@carillon/worker';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
 import { newId } from '../storage/conformance/sample-job.ts';
+import { StorageUnavailable } from '../storage/storage.ts';
 import { type RawStream, RawStreams } from './raw-stream.fixture.ts';
 import { readHello } from './read-hello.ts';
 import { WorkerHomeFixture } from './worker-home.fixture.ts';
@@ -201,6 +202,22 @@ describe('a key', () => {
     ...{ kind: 'key', id: 'key-1', name: 'w', userId: undefined, origin: SERVER.origin, offers },
     grants: namespaces.map((namespace) => ({ namespace, role: 'admin', ownOnly: false })),
     scopes: WORKER_SCOPES,
+  });
+
+  test('keeps its streams while nobody can tell whether it is still good (hazard 28)', async () => {
+    const { address } = await home.listen({ caller: worker(['a'], ['quick']), recogniseMs: 0 });
+    streams.address = address;
+    const stream = await streams.connected();
+    home.refusedNow = new StorageUnavailable('away');
+    for (let sequence = 1; sequence <= 3; sequence += 1) {
+      stream.say({ beat: { sequence } });
+      await eventually(() => expect(stream.heard.at(-1)?.beatAnswer?.sequence).toBe(sequence), SOON);
+    }
+    expect(stream.hasEnded).toBe(false);
+    home.refusedNow = new Refusal('unauthorized', 'The key has expired.');
+    stream.say({ beat: { sequence: 4 } });
+    await stream.untilEnded();
+    expect(stream.goodbye?.reason).toBe('the key is refused: The key has expired.');
   });
 
   test.each([

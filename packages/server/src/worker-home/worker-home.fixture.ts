@@ -81,6 +81,8 @@ export class WorkerHomeFixture {
   });
   /** Whom the key stands for from now on. */
   callerNow: Caller | undefined;
+  /** Why a key that was let in is not recognised any more. */
+  refusedNow: Error | undefined;
   readonly described: OfferedParameters[] = [];
   readonly #channel: HomeChannel;
   readonly #silentMs: number;
@@ -134,6 +136,7 @@ export class WorkerHomeFixture {
       clock,
       log: silentLog,
       authenticate: async ({ headers }) => {
+        if (this.refusedNow) throw this.refusedNow;
         if (headers.authorization === `Bearer ${KEY}`) return this.callerNow ?? caller;
         throw new Refusal('unauthorized', 'The key is not valid.');
       },

@@ -362,8 +362,9 @@ export class WorkerSessions implements Service {
       if (isLess)
         await this.#sendAway(session, 'the key has fewer permissions than when the stream was opened');
     } catch (error) {
-      const why = error instanceof Refusal ? `: ${error.message}` : '';
-      session.end({ reason: `the key is refused${why}`, dialAgain: true });
+      // Whether it is still good cannot be told while the database does not answer: it is asked again.
+      if (error instanceof Refusal)
+        session.end({ reason: `the key is refused: ${error.message}`, dialAgain: true });
     }
   }
 

@@ -1,4 +1,7 @@
-/** The member store on PostgreSQL. */
+/**
+ * The member store on PostgreSQL. Beats have connections of their own, and nothing else that may wait for a lock is sent over them: while
+ * leases are locked, servers and workers must not be taken for dead.
+ */
 import type { BootId, LeaseId, NodeId, RunId, WorkerId } from '@carillon/domain';
 import { plainArray, textArray } from '../../postgres/array-literal.ts';
 import { type Database, RollBack, type Session } from '../../postgres/database.ts';
@@ -29,20 +32,30 @@ import * as sql from './member.sql.ts';
 import { recordAudit } from './postgres-audit-store.ts';
 import { readAll, readFirst } from './selection.ts';
 
+interface MemberConnections {
+  readonly beats?: Database;
+  readonly leases?: Database;
+}
+
 export class PostgresMemberStore implements MemberStore {
   readonly #database: Database;
+  readonly #beats: Database;
+  readonly #leases: Database;
 
-  constructor(database: Database) {
+  /** beats: for what keeps nodes, shards and workers alive. leases: for looks into leases, which give up early where these are locked. */
+  constructor(database: Database, { beats = database, leases = database }: MemberConnections = {}) {
     this.#database = database;
+    this.#beats = beats;
+    this.#leases = leases;
   }
 
   async serverTimeMs(): Promise<number> {
-    const [row] = await this.#database.query<readonly [number]>(sql.SERVER_TIME, []);
+    const [row] = await this.#beats.query<readonly [number]>(sql.SERVER_TIME, []);
     return row![0];
   }
 
   async beatNode(beat: NodeBeat): Promise<{ alive: boolean; nodes: readonly NodeId[] }> {
-    const rows = await this.#database.query<readonly [NodeId, boolean]>(sql.BEAT_NODE, [
+    const rows = await this.#beats.query<readonly [NodeId, boolean]>(sql.BEAT_NODE, [
       beat.nodeId,
       beat.incarnation,
       beat.address,
@@ -56,7 +69,7 @@ export class PostgresMemberStore implements MemberStore {
   }
 
   async leaveNode(nodeId: NodeId, bootId: BootId): Promise<void> {
-    await this.#database.query(sql.LEAVE_NODE, [nodeId, bootId]);
+    await this.#beats.query(sql.LEAVE_NODE, [nodeId, bootId]);
   }
 
   async publishAddresses(published: PublishedAddresses): Promise<void> {
@@ -87,7 +100,7 @@ export class PostgresMemberStore implements MemberStore {
   }
 
   shards(): Promise<ShardOwner[]> {
-    return readAll(this.#database, sql.SHARDS, []);
+    return readAll(this.#beats, sql.SHARDS, []);
   }
 
   async acquireShards(request: {
@@ -98,7 +111,7 @@ export class PostgresMemberStore implements MemberStore {
     ttlMs: number;
   }): Promise<Map<number, number>> {
     const shards = plainArray(request.shards);
-    const rows = await this.#database.transaction(async (session) => {
+    const rows = await this.#beats.transaction(async (session) => {
       await session.query(sql.LOCK_SHARDS, [shards]);
       return session.query<readonly [number, number]>(sql.ACQUIRE_SHARDS, [
         request.nodeId,
@@ -116,7 +129,7 @@ export class PostgresMemberStore implements MemberStore {
     bootId: BootId;
     epochs: ReadonlyMap<number, number>;
   }): Promise<ReadonlySet<number>> {
-    const rows = await this.#database.query<readonly [number]>(sql.KEEP_SHARDS, [
+    const rows = await this.#beats.query<readonly [number]>(sql.KEEP_SHARDS, [
       request.nodeId,
       plainArray([...request.epochs.keys()]),
       plainArray([...request.epochs.values()]),
@@ -126,7 +139,7 @@ export class PostgresMemberStore implements MemberStore {
   }
 
   async releaseShards(request: { nodeId: NodeId; epochs: ReadonlyMap<number, number> }): Promise<void> {
-    await this.#database.query(sql.RELEASE_SHARDS, [
+    await this.#beats.query(sql.RELEASE_SHARDS, [
       request.nodeId,
       plainArray([...request.epochs.keys()]),
       plainArray([...request.epochs.values()]),
@@ -134,7 +147,7 @@ export class PostgresMemberStore implements MemberStore {
   }
 
   async registerWorker(worker: WorkerRecord, nowMs: number): Promise<Registered> {
-    const [row] = await this.#database.query<readonly [Registered, boolean, readonly string[] | null]>(
+    const [row] = await this.#beats.query<readonly [Registered, boolean, readonly string[] | null]>(
       sql.REGISTER_WORKER,
       [
         worker.workerId,
@@ -154,14 +167,14 @@ export class PostgresMemberStore implements MemberStore {
       ],
     );
     const [verdict, toAll, namespaces] = row!;
-    if (toAll || namespaces) await this.#trimOffers(this.#database, [namespaces]);
+    if (toAll || namespaces) await this.#trimOffers(this.#beats, [namespaces]);
     return verdict;
   }
 
   async beatWorker(workerId: WorkerId, nowMs: number, said: SaidByBeat = {}): Promise<WorkerBeaten> {
     const { stuck = 0, session = 0 } = said;
     const parameters = [workerId, nowMs, stuck, session];
-    const [row] = await this.#database.query<readonly [boolean]>(sql.BEAT_WORKER, parameters);
+    const [row] = await this.#beats.query<readonly [boolean]>(sql.BEAT_WORKER, parameters);
     return { alive: row !== undefined, draining: row?.[0] ?? false };
   }
 
@@ -169,7 +182,7 @@ export class PostgresMemberStore implements MemberStore {
     beats: readonly (SaidByBeat & { readonly workerId: WorkerId })[],
     nowMs: number,
   ): Promise<ReadonlyMap<WorkerId, WorkerBeaten>> {
-    const rows = await this.#database.query<readonly [WorkerId, boolean]>(sql.BEAT_WORKERS, [
+    const rows = await this.#beats.query<readonly [WorkerId, boolean]>(sql.BEAT_WORKERS, [
       textArray(beats.map(({ workerId }) => workerId)),
       nowMs,
       plainArray(beats.map(({ stuck = 0 }) => stuck)),
@@ -189,7 +202,7 @@ export class PostgresMemberStore implements MemberStore {
 
   async cancelledRuns(leases: readonly LeaseId[]): Promise<CancelledRun[]> {
     if (leases.length === 0) return [];
-    const rows = await this.#database.query<readonly [LeaseId, RunId]>(sql.CANCELLED_RUNS, [
+    const rows = await this.#leases.query<readonly [LeaseId, RunId]>(sql.CANCELLED_RUNS, [
       plainArray(leases),
     ]);
     return rows.map(([leaseId, runId]) => ({ leaseId, runId }));
@@ -197,7 +210,7 @@ export class PostgresMemberStore implements MemberStore {
 
   async unknownLeases(leases: readonly LeaseId[]): Promise<LeaseId[]> {
     if (leases.length === 0) return [];
-    const rows = await this.#database.query<readonly [LeaseId]>(sql.UNKNOWN_LEASES, [plainArray(leases)]);
+    const rows = await this.#leases.query<readonly [LeaseId]>(sql.UNKNOWN_LEASES, [plainArray(leases)]);
     return rows.map((row) => row[0]);
   }
 
@@ -210,7 +223,7 @@ export class PostgresMemberStore implements MemberStore {
   }): Promise<UnreceivedRun[]> {
     const { workerId, session, holding, fromMs, untilMs = Number.MAX_SAFE_INTEGER } = request;
     const parameters = [workerId, plainArray(holding), fromMs, untilMs, session];
-    return readAll(this.#database, sql.UNRECEIVED_RUNS, parameters);
+    return readAll(this.#leases, sql.UNRECEIVED_RUNS, parameters);
   }
 
   async markDead(request: {
@@ -264,7 +277,7 @@ export class PostgresMemberStore implements MemberStore {
   }
 
   workers(): Promise<WorkerState[]> {
-    return readAll(this.#database, sql.WORKERS, []);
+    return readAll(this.#beats, sql.WORKERS, []);
   }
 
   listWorkers({ after = '', limit, alive, labels = {}, text, nowMs }: WorkerPage): Promise<KnownWorker[]> {
@@ -287,6 +300,6 @@ export class PostgresMemberStore implements MemberStore {
   }
 
   async leasedRuns(): Promise<ReadonlyMap<WorkerId, number>> {
-    return new Map(await this.#database.query<readonly [WorkerId, number]>(sql.LEASED_RUNS, []));
+    return new Map(await this.#leases.query<readonly [WorkerId, number]>(sql.LEASED_RUNS, []));
   }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { BootId, JobId, NodeId } from '@carillon/domain';
+import type { BootId, JobId, LeaseId, NodeId, WorkerId } from '@carillon/domain';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../../../../../tests/support/eventually.ts';
@@ -12,6 +12,7 @@ import {
 import { openTestStorage } from '../../../../../tests/support/test-storage.ts';
 import { describeStorage } from '../conformance/all.ts';
 import { BASE_MS } from '../conformance/storage-under-test.ts';
+import { StorageTimeout } from '../storage.ts';
 import type { PostgresStorage } from './postgres-storage.ts';
 
 describeEachPostgres('the storage on PostgreSQL', (server) => {
@@ -70,6 +71,30 @@ describeEachPostgres('the storage on PostgreSQL', (server) => {
     } finally {
       await client.query('ROLLBACK');
       await stuck;
+      await busy.close();
+    }
+  });
+
+  it('heartbeats go through while leases are locked, whatever looks into them (hazards 28, 47)', async () => {
+    const busy = openTestStorage(database.url, { connectionsMax: 4, connectTimeoutMs: 30_000 });
+    await client.query('BEGIN; LOCK TABLE leases IN ACCESS EXCLUSIVE MODE');
+    const leases = [randomUUID() as LeaseId];
+    const workerId = randomUUID() as WorkerId;
+    const unreceived = () => busy.members.unreceivedRuns({ workerId, session: 1, holding: [], fromMs: 0 });
+    const looks = Array.from({ length: 4 }, () => [
+      ...[busy.members.cancelledRuns(leases), busy.members.unknownLeases(leases)],
+      ...[busy.members.leasedRuns(), unreceived()],
+    ]);
+    const stuck = busy.members.markDead({ silent: [], ended: [randomUUID() as BootId], nowMs: BASE_MS });
+    const settled = Promise.allSettled([...looks.flat(), stuck]);
+    try {
+      for (let i = 0; i < 3; i += 1) await busy.members.serverTimeMs();
+      const beaten = await busy.members.beatWorker(workerId, BASE_MS);
+      expect(beaten).toBeDefined();
+      for (const look of looks.flat()) await expect(look).rejects.toThrow(StorageTimeout);
+    } finally {
+      await client.query('ROLLBACK');
+      await settled;
       await busy.close();
     }
   });

@@ -37,7 +37,7 @@ export interface PostgresStorage extends Storage {
   close(): Promise<void>;
 }
 
-/** One for the node and its shards, one for its worker. */
+/** One for the node and its shards, one for its workers. */
 const HEARTBEAT_CONNECTIONS = 2;
 /** Longer than this, and the next one would do better. */
 const HEARTBEAT_MS_MAX = 5_000;
@@ -63,7 +63,7 @@ export function openPostgresStorage(options: PostgresStorageOptions): PostgresSt
     jobs: new PostgresJobStore(database),
     schedule: new PostgresScheduleStore(database, { outcomes }),
     leases: new PostgresLeaseStore(database, { outcomes }),
-    members: new PostgresMemberStore(heartbeats),
+    members: new PostgresMemberStore(database, { beats: heartbeats, leases: outcomes }),
     runs: new PostgresRunStore(database),
     insight: new PostgresInsightStore(database),
     runState: new PostgresRunStateStore(database),
