@@ -102,7 +102,8 @@ export const MODULES: readonly Module[] = [
   {
     name: 'foundation',
     kind: 'pure',
-    purpose: 'Small effects behind interfaces: clock, chance, log, loop, batches, heap.',
+    purpose:
+      'Small effects behind interfaces: clock, chance, log, loop, batches, heap; and whether a folder was made where it is.',
     imports: [],
     npm: ['pino', 'uuidv7'],
   },
@@ -154,7 +155,7 @@ export const MODULES: readonly Module[] = [
     name: 'cli',
     kind: 'composition',
     purpose: 'The carillon command: reads flags, calls the client, prints tables or JSON.',
-    imports: ['client', 'server/index.ts', 'worker'],
+    imports: ['client', 'foundation', 'server/index.ts', 'worker'],
     npm: ['commander', 'picocolors', 'yaml'],
   },
 
@@ -532,7 +533,7 @@ export const MODULES: readonly Module[] = [
     name: 'server/made-here.ts',
     kind: 'ground',
     purpose: 'Refuses a data folder that was cloned or copied, unless the operator says that it is theirs.',
-    imports: ['server/open-folder.ts'],
+    imports: ['foundation', 'server/open-folder.ts'],
   },
   {
     name: 'server/boot-record.ts',

@@ -1,6 +1,6 @@
 /**
- * The kinds of tests, by what they need. `unit`, `architecture`, `fuzz` (random requests and calls) and `simulation` (the
- * whole system on a seeded clock) need nothing; `db`, `cli` (the command against a server) and `faults` (processes that are
+ * The kinds of tests, by what they need. `unit`, `architecture`, `processes` (what waits for real processes, connections and time),
+ * `fuzz` (random requests and calls) and `simulation` (the whole system on a seeded clock) need nothing; `db`, `cli` (the command against a server) and `faults` (processes that are
  * killed) get real PostgreSQL servers; `rpc` wants Python 3 and its packages. Each can be run alone with --project.
  */
 import { defineConfig } from 'vitest/config';
@@ -11,6 +11,8 @@ const NEEDS_A_SERVER = [
   '**/*.redis.test.ts',
   '**/*.browser.test.ts',
 ];
+/** Seconds each, where `npm run check` has few. */
+const WAITING = '**/*.process.test.ts';
 const NEVER = ['**/node_modules/**', '**/.tools/**', '**/.carillon/**'];
 /** What takes many minutes is part of `npm run test:long` alone. */
 const ONLY_LONG =
@@ -39,9 +41,20 @@ export default defineConfig({
             'tests/support/**/*.test.ts',
             'examples/**/*.test.js',
           ],
-          exclude: [...NEVER, ...NEEDS_A_SERVER],
+          exclude: [...NEVER, ...NEEDS_A_SERVER, WAITING],
           // Files share a process and its modules: loading those anew for each file took more time than the tests.
           isolate: false,
+          ...LIMITS,
+        },
+      },
+      {
+        test: {
+          name: 'processes',
+          include: ['packages/**/*.process.test.ts'],
+          exclude: NEVER,
+          isolate: false,
+          // They mostly wait.
+          maxWorkers: 4,
           ...LIMITS,
         },
       },

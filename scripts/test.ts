@@ -1,8 +1,8 @@
 /**
- * What `npm test`, `npm run test:long` and `npm run check` run: format, lint and types, and the projects of tests. As many stages run side
- * by side as there are cores and one more, for most of them wait for processes much of their time. One line per stage with the time it
- * took, the output only of what failed, and at the end the sum over all tests. Any failure fails the run; where CI=true, so does any
- * skipped test.
+ * What `npm test`, `npm run test:long` and `npm run check` run: format, lint and types, and the projects of tests; `check` only those
+ * that wait for nothing real. As many stages run side by side as there are cores and one more, for most of them wait for processes much of
+ * their time. One line per stage with the time it took, the output only of what failed, and at the end the sum over all tests. Any
+ * failure fails the run; where CI=true, so does any skipped test.
  */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -38,7 +38,9 @@ const CHECKS: readonly Stage[] = [
 const PLAIN_NOTICE_MS = 20_000;
 const CLEARED_LINE = '\r\x1b[K';
 /** The longest first: what is left at the end is short, and no core waits for one long stage. */
-const ALL = ['db', 'cli', 'faults', 'rpc', 'unit', 'browser', 'simulation', 'fuzz', 'architecture'];
+const ALL = [
+  ...['db', 'cli', 'faults', 'rpc', 'processes', 'browser', 'simulation', 'fuzz', 'unit', 'architecture'],
+];
 const MODES: Record<string, readonly string[]> = {
   check: ['unit', 'architecture'],
   test: ALL,

@@ -5,7 +5,7 @@ import { GENERATED, readSources } from './read-sources.ts';
 
 const LINES_MAX = 400;
 const KEBAB =
-  /^[a-z0-9]+(-[a-z0-9]+)*(\.(sql|fixture|conformance))?(\.(db|kafka|redis|browser))?(\.test)?\.tsx?$/;
+  /^[a-z0-9]+(-[a-z0-9]+)*(\.(sql|fixture|conformance))?(\.(db|kafka|redis|browser|process))?(\.test)?\.tsx?$/;
 /** Rooms that get time and chance handed in, so that a seed repeats them exactly. */
 const ROOMS_WITHOUT_TIME = [
   'packages/domain/src/',

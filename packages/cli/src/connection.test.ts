@@ -1,6 +1,7 @@
 import {
   chmod,
   chown,
+  cp,
   mkdir,
   mkdtemp,
   readFile,
@@ -12,6 +13,7 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { birthRecord } from '@carillon/foundation';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { findConnection, loginFile, readLogin, removeLogin, writeLogin } from './connection.ts';
 import { readContexts, writeContexts } from './contexts.ts';
@@ -34,6 +36,12 @@ async function local(address = 'http://0.0.0.0:7420'): Promise<void> {
   await mkdir(join(folder, '.carillon'));
   await writeFile(join(folder, '.carillon/server.lock'), JSON.stringify({ pid: 1, address }));
   await writeFile(join(folder, '.carillon/admin.key'), 'ck_admin\n', { mode: 0o600 });
+  await recordMadeHere(join(folder, '.carillon'));
+}
+
+/** As the first start of a server does. */
+async function recordMadeHere(path: string): Promise<void> {
+  await writeFile(join(path, 'made-here'), birthRecord(await stat(path, { bigint: true })), { mode: 0o600 });
 }
 
 test('flags win over the environment, the environment over the login, the login over the folder', async () => {
@@ -159,6 +167,34 @@ describe('a folder of the current directory may be planted', () => {
     },
   );
 
+  test.each([
+    ['a copy of one', 'with the record of where that was made'],
+    ['one from elsewhere', 'without a record'],
+  ])('%s, %s, counts only when it is named or trusted, whatever its modes', async (_, record) => {
+    await local();
+    const made = join(folder, '.carillon');
+    await rename(made, join(folder, 'original'));
+    await cp(join(folder, 'original'), made, { recursive: true, preserveTimestamps: true });
+    if (record === 'without a record') await rm(join(made, 'made-here'));
+    await expect(find()).rejects.toMatchObject({
+      message: expect.stringMatching(/The folder \.carillon was not made by a server in this place/),
+      fix: expect.stringMatching(/--data \.carillon .*--trust-folder/),
+    });
+    expect(await find({ data: '.carillon' })).toMatchObject({ key: 'ck_admin' });
+    env = { ...env, CARILLON_DATA: '.carillon' };
+    expect(await find()).toMatchObject({ key: 'ck_admin' });
+    delete env.CARILLON_DATA;
+    await recordMadeHere(made);
+    expect(await find()).toMatchObject({ key: 'ck_admin' });
+  });
+
+  test('a folder from elsewhere that names no server is none', async () => {
+    await local();
+    await rm(join(folder, '.carillon/made-here'));
+    await rm(join(folder, '.carillon/server.lock'));
+    await expect(find()).rejects.toThrow('none runs in .carillon');
+  });
+
   test('a folder that everybody can write to is refused', async () => {
     await local();
     await chmod(join(folder, '.carillon'), 0o757);
@@ -186,7 +222,7 @@ describe('a folder of the current directory may be planted', () => {
     'root uses the folder of another user only when it is named',
     async () => {
       await local();
-      for (const name of ['', 'server.lock', 'admin.key'])
+      for (const name of ['', 'server.lock', 'admin.key', 'made-here'])
         await chown(join(folder, '.carillon', name), 12_345, 12_345);
       await expect(find()).rejects.toThrow(/belongs to another user/);
       expect(await find({ data: '.carillon' })).toMatchObject({ key: 'ck_admin' });

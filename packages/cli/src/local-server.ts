@@ -1,7 +1,8 @@
 /**
  * The server that runs in a data folder on this machine. Whoever can write to the folder one is in could plant one, to receive
  * what commands send: only a folder of this user (or of root) counts, links in it are not followed, its address counts only
- * where it is on this machine, and its key only when nobody else can read it, which no cloned repository brings about.
+ * where it is on this machine, and its key only when nobody else can read it. A cloned repository or an archive may bring all
+ * of that along: a folder that nobody named counts only where a server has made it, by the same record that servers go by.
  */
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
@@ -41,9 +42,9 @@ export async function findLocalServer(folder: LocalFolder): Promise<LocalServer 
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
   const handle = await opened(path, O_RDONLY | O_DIRECTORY | (folder.isNamed ? 0 : O_NOFOLLOW));
   if (!handle) return undefined;
-  const { uid: owner, mode } = await handle.stat().finally(() => handle.close());
-  if (!isTrusted(owner)) throw ofAnother(path);
-  if (mode & 0o002)
+  const found = await handle.stat({ bigint: true }).finally(() => handle.close());
+  if (!isTrusted(Number(found.uid))) throw ofAnother(path);
+  if (found.mode & 0o002n)
     throw new CommandFailure(
       `${path} can be written to by everybody, who could receive what this command sends: it is not used.`,
       `Forbid it: chmod o-w ${path}`,
@@ -51,6 +52,11 @@ export async function findLocalServer(folder: LocalFolder): Promise<LocalServer 
   const lock = await read('server.lock');
   const announced = lock === undefined ? undefined : addressIn(lock);
   if (announced === undefined) return undefined;
+  if (!folder.isNamed) {
+    // Loaded here: with a login or an address, no folder is looked into.
+    const { agreesWithBirth, BIRTH_RECORD } = await import('@carillon/foundation');
+    if (!agreesWithBirth(await read(BIRTH_RECORD), found)) throw fromElsewhere(folder.path);
+  }
   // Listening on all addresses is not an address to call.
   const url = announced.replace(/\/\/(0\.0\.0\.0|\[::\])(?=[:/]|$)/, '//127.0.0.1');
   return { url, announced, key: (await read('admin.key', true))?.trim() };
@@ -94,6 +100,13 @@ function ofAnother(path: string): CommandFailure {
   return new CommandFailure(
     `${path} belongs to another user, who could receive what this command sends: it is not used.`,
     NAME_THE_SERVER,
+  );
+}
+
+function fromElsewhere(path: string): CommandFailure {
+  return new CommandFailure(
+    `The folder ${path} was not made by a server in this place: it was cloned, copied or restored, or comes from an earlier version. Whoever made it may know its key, and could receive what this command sends: it is not used.`,
+    `If it is yours, name it with --data ${path} (or CARILLON_DATA), or start its server once with --trust-folder. Otherwise remove it, and name the server with --url (or CARILLON_URL), or sign in with \`carillon login --url …\`.`,
   );
 }
 

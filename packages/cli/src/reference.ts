@@ -93,7 +93,9 @@ before that, npx would look for a package of that name in the registry. The exam
 with \`--url\` or \`CARILLON_URL\` that of a folder only when \`--data\` or \`CARILLON_DATA\` names the folder, too. \`--key\` and
 \`CARILLON_KEY\` go to the address of \`--url\`, \`CARILLON_URL\` or a context, and never to one that a folder names. A folder counts
 only when it is yours or root's and not writable by everybody, when no link leads to its files, when only its owner can read its
-\`admin.key\` (\`chmod 600\`), and when its address is on this machine; root uses the folder of another user when \`--data\` names it. Before a password is asked for, the address it goes to is shown.
+\`admin.key\` (\`chmod 600\`), and when its address is on this machine; root uses the folder of another user when \`--data\` names it.
+One that was cloned, unpacked or copied counts only when \`--data\` or \`CARILLON_DATA\` names it, or once its server was started with
+\`--trust-folder\` ([why](security.md#the-data-folder)). Before a password is asked for, the address it goes to is shown.
 
 **Which job is meant**: its id, its key, its name if no other job has it, or the beginning of its id, at least 6 characters of it. The key or
 name of a job also stands for its latest run (\`carillon runs logs nightly\`; with \`-f\`, the first one is waited for). Users and API keys are called by their names; runs, dead letters,

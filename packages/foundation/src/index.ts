@@ -1,4 +1,5 @@
 export * from './batch-buffer.ts';
+export * from './birth-record.ts';
 export * from './clock.ts';
 export * from './cooldown.ts';
 export * from './growing-bytes.ts';

@@ -1,14 +1,13 @@
 /**
  * Whether a data folder was made by a server in this very place. One that was cloned, unpacked or copied may bring an admin key that
  * somebody else knows and a database whose settings run programs, whatever its owner and modes are. So the first start records
- * when the folder was made, to the nanosecond, which nobody elsewhere can know and no copy keeps; a folder that is moved, or whose
- * disk or volume is attached elsewhere, stays the same.
+ * when the folder was made; a folder that is moved, or whose disk or volume is attached elsewhere, stays the same. The command
+ * judges the folders that it finds by the same record.
  */
 import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
+import { agreesWithBirth, BIRTH_RECORD, birthRecord } from '@carillon/foundation';
 import type { OpenFolder } from './open-folder.ts';
-
-const RECORD = 'made-here';
 
 /**
  * What must come from nobody else: the key, the database with its password and programs, and journals, by which SQLite changes
@@ -41,21 +40,9 @@ export async function requireMadeHere(
 /** Before anything is made in the folder. */
 export async function recordMadeHere(folder: OpenFolder): Promise<void> {
   if (await isMadeHere(folder)) return;
-  const { inode, born } = await folder.birth();
-  await folder.write(RECORD, `${JSON.stringify({ inode, born })}\n`);
+  await folder.write(BIRTH_RECORD, birthRecord(await folder.birth()));
 }
 
 async function isMadeHere(folder: OpenFolder): Promise<boolean> {
-  const recorded = parse(await folder.read(RECORD));
-  const { inode, born, changed } = await folder.birth();
-  // Some file systems do not tell: nothing, or when the folder was changed last. Then its number has to do.
-  return born === '0' || born === changed ? recorded?.inode === inode : recorded?.born === born;
-}
-
-function parse(text: string | undefined): { inode?: unknown; born?: unknown } | undefined {
-  try {
-    return JSON.parse(text ?? '') ?? undefined;
-  } catch {
-    return undefined;
-  }
+  return agreesWithBirth(await folder.read(BIRTH_RECORD), await folder.birth());
 }

@@ -8,6 +8,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import {
+  type BigIntStats,
   closeSync,
   constants,
   type Dirent,
@@ -247,9 +248,8 @@ export class OpenFolder implements AsyncDisposable {
   }
 
   /** Its number, and when it was made and changed last, in nanoseconds. */
-  async birth(): Promise<{ readonly inode: string; readonly born: string; readonly changed: string }> {
-    const { ino, birthtimeNs, ctimeNs } = await this.#handle.stat({ bigint: true });
-    return { inode: String(ino), born: String(birthtimeNs), changed: String(ctimeNs) };
+  async birth(): Promise<Pick<BigIntStats, 'ino' | 'birthtimeNs' | 'ctimeNs'>> {
+    return this.#handle.stat({ bigint: true });
   }
 
   async giveTo({ uid, gid }: Owner): Promise<void> {
