@@ -33,6 +33,7 @@ beforeEach(async () => {
     slots: 10,
     runningCount: 0,
     unrecordedLeft: Number.POSITIVE_INFINITY,
+    unrecordedCount: 0,
     heldBy: () => new Map(),
     handlers: ['http'],
     accept: (batch) => handed.push(batch),

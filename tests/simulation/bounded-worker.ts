@@ -40,6 +40,10 @@ export class BoundedWorker implements LocalWorker {
     return this.#worker.unrecordedLeft - this.#lessBy;
   }
 
+  get unrecordedCount(): number {
+    return this.#worker.unrecordedCount;
+  }
+
   accept(batch: ClaimedBatch): void {
     this.#worker.accept(batch);
   }

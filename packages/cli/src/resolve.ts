@@ -25,8 +25,8 @@ const NAMED_OPTIONS: Readonly<Record<string, Named>> = {
   ...{ job_id: 'job', run_id: 'run', user_id: 'user', worker_id: 'worker', subject: 'subject' },
 };
 
-/** Those of workers have more behind a dot. */
-const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(\.|$)/i;
+/** Those of workers have more behind it. */
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}([.@]|$)/i;
 /** The beginning of a UUID. Ids begin with the time: six digits are a few hours. */
 const ID_PREFIX = /^[0-9a-f]{6}(?:[0-9a-f]{0,2}|[0-9a-f]{2}-[0-9a-f-]{0,26})$/i;
 /** To the millisecond at which it was made. */

@@ -53,7 +53,7 @@ import { StorageClock } from './storage/storage-clock.ts';
 import { LeaseChecks } from './worker-home/lease-checks.ts';
 import { StorageHome } from './worker-home/storage-home.ts';
 import { WorkerSessions } from './worker-home/worker-sessions.ts';
-import { InProcessWorkerLink } from './worker-link/in-process-worker-link.ts';
+import { InProcessWorkerLink, type WorkerCounts } from './worker-link/in-process-worker-link.ts';
 
 export interface EngineSettings {
   readonly slots: number;
@@ -134,7 +134,7 @@ export interface Engine extends Service {
   /** Why it cannot run jobs; empty when it can. */
   unready(): Promise<string[]>;
   /** For metrics and tests: what waits and runs in this process, and how many listeners it has. */
-  counts(): {
+  counts(): WorkerCounts & {
     held: number;
     lanes: number;
     running: number;
@@ -147,6 +147,9 @@ export interface Engine extends Service {
 const CLOCK_SYNC_MS = 5_000;
 /** Key files change when servers restart: soon after that nothing is left to do. */
 const RESEAL_MS = 600_000;
+
+/** How long the save of a checkpoint is repeated: longer than a database restarts, or a table is locked for. */
+const CHECKPOINT_MS_MAX = 600_000;
 
 export function composeEngine(options: EngineOptions): Engine {
   const { storage, nodeId, incarnation, bootId, address, settings, random, log, onReplaced } = options;
@@ -221,7 +224,7 @@ export function composeEngine(options: EngineOptions): Engine {
     results,
     closer: new LogCloser({ ...common, output, leases, runs: storage.runs, records: runLogs, nodeId }),
     progress: new ProgressWriter({ ...common, store: runState, signals }),
-    checkpoints: new CheckpointSaver({ ...common, store: runState, patienceMs: settings.workerSilentMs }),
+    checkpoints: new CheckpointSaver({ ...common, store: runState, patienceMs: CHECKPOINT_MS_MAX }),
   });
   const leaseChecks = new LeaseChecks({ ...ports, silentMs: settings.workerSilentMs });
   const homes = {
@@ -316,8 +319,7 @@ export function composeEngine(options: EngineOptions): Engine {
       const { listeners, behindMs: eventsBehindMs } = events.counts();
       const { rowsAhead: held } = scheduler;
       const { size: lanes } = backlog;
-      const { runningCount: running, unrecordedCount: unrecorded } = worker;
-      return { held, lanes, running, unrecorded, listeners, eventsBehindMs };
+      return { held, lanes, ...link.counts(), listeners, eventsBehindMs };
     },
     async unready() {
       const reasons: string[] = [];

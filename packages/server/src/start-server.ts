@@ -174,7 +174,6 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     });
     telemetry.watch({
       counts: () => engine.counts(),
-      slots: config.executor.slots,
       connections: () => ({ ...storage.connections(), hints: signals.connections }),
       countJobs: () => storage.housekeeping.countJobs(),
       countWaiting: () => storage.housekeeping.countWaiting(Date.now()),

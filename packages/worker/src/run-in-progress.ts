@@ -151,7 +151,10 @@ export class RunInProgress implements RunContext {
 
   #speak(): RunVoice {
     const { channel = SILENT_CHANNEL, now = Date.now } = this.#options;
-    this.#voice ??= new RunVoice({ run: this.run, channel, now, mask: this.mask });
+    this.#voice ??= new RunVoice({
+      ...{ run: this.run, channel, now, mask: this.mask },
+      signal: () => this.signal,
+    });
     return this.#voice;
   }
 

@@ -136,4 +136,24 @@ describe('RunVoice', () => {
     expect(channel.progressed).toEqual([{ percent: 10, message: 'using ***' }]);
     expect(channel.saved).toEqual(['"hunter2hunter2"']);
   });
+
+  it('waits for a save only for a moment once the run has to stop, so that its handler hears of it', async () => {
+    const stop = new AbortController();
+    const channel = new HeardChannel();
+    const options = { run: claimedRun(), channel, now: () => 7, signal: () => stop.signal, saveMsMax: 1 };
+    const voice = new RunVoice(options);
+    channel.saveCheckpoint = () => new Promise(() => undefined);
+    const saving = expect(voice.save(1)).rejects.toThrow('not saved before the run had to stop');
+    stop.abort();
+    await saving;
+    await voice.close({ isCut: true });
+    expect(channel.closed).toBe(1);
+  });
+
+  it('saves where a run goes on from while it is being stopped', async () => {
+    const channel = new HeardChannel();
+    const signal = AbortSignal.abort();
+    await new RunVoice({ run: claimedRun(), channel, now: () => 7, signal: () => signal }).save(1);
+    expect(channel.saved).toEqual(['1']);
+  });
 });

@@ -11,7 +11,14 @@ export interface RunVoiceOptions {
   readonly now: () => number;
   /** Of the run's secrets. */
   readonly mask?: SecretMask | undefined;
+  /** Aborted when the run must stop. Left out: it never must. */
+  readonly signal?: (() => AbortSignal) | undefined;
+  /** How long a checkpoint may be on its way once the run must stop. */
+  readonly saveMsMax?: number;
 }
+
+/** Less than a handler has to return: one that waits for its save must not be taken for one that does not stop. */
+const SAVE_MS_MAX = 1_000;
 
 export class RunVoice implements RunLog, RunCheckpoint {
   readonly #options: RunVoiceOptions;
@@ -74,8 +81,28 @@ export class RunVoice implements RunLog, RunCheckpoint {
     if (!this.#isOpen) throw new HandlerError(RUN_ERRORS.givenUp());
     // Before it is sent: a frame that is too large would cost the whole stream, again and again.
     requireCheckpointSize(text);
-    await channel.saveCheckpoint(run, text);
+    await this.#unlessStopped(channel.saveCheckpoint(run, text));
     this.#saved = { value };
+  }
+
+  /** While the database is away a save lasts; when the run has to stop meanwhile, its handler must hear of that. */
+  async #unlessStopped(saving: Promise<void>): Promise<void> {
+    const signal = this.#options.signal?.();
+    if (!signal) return saving;
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    let timer: NodeJS.Timeout | undefined;
+    const begin = () => {
+      const { saveMsMax = SAVE_MS_MAX } = this.#options;
+      timer = setTimeout(() => reject(new HandlerError(RUN_ERRORS.checkpointLate())), saveMsMax);
+    };
+    if (signal.aborted) begin();
+    else signal.addEventListener('abort', begin, { once: true });
+    try {
+      await Promise.race([saving, late]);
+    } finally {
+      signal.removeEventListener('abort', begin);
+      clearTimeout(timer);
+    }
   }
 
   /**

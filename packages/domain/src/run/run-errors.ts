@@ -20,6 +20,7 @@ export const RUN_ERRORS = {
   givenUp: () => 'the worker was given up for dead',
   notTrusted: () => 'the worker had not been heard for too long to be sure that the run still was its own',
   takenBack: () => 'the run was taken back before it was called',
+  checkpointLate: () => 'the checkpoint was not saved before the run had to stop',
   checkpointTooLarge: (bytes) =>
     `The checkpoint has ${bytes} bytes; at most ${CHECKPOINT_BYTES_MAX} are kept. Save where to go on from, and keep the data itself elsewhere.`,
   messageTooLong: (length) =>

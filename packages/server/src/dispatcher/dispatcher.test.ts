@@ -317,21 +317,6 @@ describe('claims side by side', () => {
     expect(worker.handed.map((batch) => batch.runs.length)).toEqual([1, 3]);
   });
 
-  test('of a large worker leave one to a small one, for what only that offers', async () => {
-    const small = await attach({ slots: 8, handlers: ['rare'] });
-    worker.slots = 1_000;
-    const gates = holdClaims();
-    await bring(500);
-    await untilIdle();
-    await bring(1, { handler: 'rare' });
-    await untilIdle();
-    gates[1]!.resolve();
-    await turns();
-    expect(small.runs).toHaveLength(1);
-    expect(worker.runs).toHaveLength(0);
-    for (const gate of gates) gate.resolve();
-  });
-
   test('that found less than they may are followed by a cooldown as long as they took, and share the next', async () => {
     onClaim = () => takesMs(5);
     await untilIdle();

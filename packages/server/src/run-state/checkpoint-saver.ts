@@ -1,9 +1,16 @@
 /**
  * Saves the checkpoints of runs: those that come together share one statement. A save is answered when it is durable. While the
- * storage is away it is repeated; a run that lost its worker meanwhile is told so.
+ * storage does not answer it is repeated, for a slow database is no reason for a run to fail; a run that lost its worker meanwhile is told so.
  */
 import { RUN_ERRORS } from '@carillon/domain';
-import { BatchBuffer, type Clock, type Log, type Random, sleep } from '@carillon/foundation';
+import {
+  BatchBuffer,
+  type Clock,
+  LastingCondition,
+  type Log,
+  type Random,
+  sleep,
+} from '@carillon/foundation';
 import { HandlerError, type HeldRun, requireCheckpoint } from '@carillon/worker';
 import { applyInBatches } from '../storage/apply-in-batches.ts';
 import type { RunStateStore, SavedCheckpoint } from '../storage/run-state-store.ts';
@@ -14,7 +21,7 @@ export interface CheckpointSaverOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** How long a save is repeated: after that long without the storage, the worker has given its runs back anyway. */
+  /** How long a save is repeated. A run that its worker has to stop meanwhile does not wait for it. */
   readonly patienceMs: number;
 }
 
@@ -31,6 +38,7 @@ type Answer = 'saved' | 'not_held' | 'not_stored' | 'refused';
 export class CheckpointSaver {
   readonly #options: CheckpointSaverOptions;
   readonly #buffer: BatchBuffer<SavedCheckpoint, Answer>;
+  readonly #away: LastingCondition;
   /** Per run, the save under way: saves of one run follow each other, or an earlier one could overwrite a later. */
   readonly #last = new Map<string, Promise<Answer>>();
   /** Of runs in this process, which are nowhere else at their epochs. */
@@ -38,6 +46,7 @@ export class CheckpointSaver {
 
   constructor(options: CheckpointSaverOptions) {
     this.#options = options;
+    this.#away = new LastingCondition(options);
     this.#buffer = new BatchBuffer({
       flush: (batch) => this.#write(batch),
       batchMax: BATCH_MAX,
@@ -55,8 +64,8 @@ export class CheckpointSaver {
     const before = this.#last.get(key);
     const answer =
       before === undefined
-        ? this.#buffer.add(saved)
-        : before.catch(() => undefined).then(() => this.#buffer.add(saved));
+        ? this.#repeated(saved)
+        : before.catch(() => undefined).then(() => this.#repeated(saved));
     this.#last.set(key, answer);
     try {
       const verdict = await answer;
@@ -80,34 +89,25 @@ export class CheckpointSaver {
     return this.#sequence;
   }
 
-  async #write(batch: readonly SavedCheckpoint[]): Promise<Answer[]> {
-    const { clock, random, log, patienceMs } = this.#options;
+  /** Between two tries it is in no batch: one that has to wait for a lock holds up no others. */
+  async #repeated(saved: SavedCheckpoint): Promise<Answer> {
+    const { clock, random, patienceMs } = this.#options;
     const until = clock.monotonic() + patienceMs;
-    const answers = new Map<SavedCheckpoint, Answer>();
     for (let pauseMs = RETRY_MS_MIN; ; pauseMs = Math.min(pauseMs * 2, RETRY_MS_MAX)) {
-      const left = batch.filter((saved) => !answers.has(saved));
-      const fault = await this.#try(left, answers);
-      if (answers.size < batch.length && clock.monotonic() + pauseMs < until) {
-        await sleep(clock, pauseMs * (0.5 + random.next()));
-        continue;
-      }
-      if (fault !== undefined)
-        log.warn({ err: fault, checkpoints: left.length }, 'could not save checkpoints');
-      return batch.map((saved) => answers.get(saved) ?? 'not_stored');
+      const answer = await this.#buffer.add(saved);
+      if (answer !== 'not_stored' || clock.monotonic() + pauseMs >= until) return answer;
+      await sleep(clock, pauseMs * (0.5 + random.next()));
     }
   }
 
-  /**
-   * Adds the answers that there are, and returns why others are missing. Runs of unrelated workers share a statement: what the storage
-   * refuses is refused alone.
-   */
-  async #try(batch: readonly SavedCheckpoint[], answers: Map<SavedCheckpoint, Answer>): Promise<unknown> {
+  /** Runs of unrelated workers share a statement: what the storage refuses is refused alone. */
+  async #write(batch: readonly SavedCheckpoint[]): Promise<Answer[]> {
     const { store, clock, log } = this.#options;
     let fault: unknown;
     let refused:
       | (Pick<SavedCheckpoint, 'leaseId' | 'position'> & { err: unknown; checkpoints: number })
       | undefined;
-    const tried = await applyInBatches<SavedCheckpoint, Answer | undefined>(batch, {
+    const answers = await applyInBatches<SavedCheckpoint, Answer>(batch, {
       apply: async (part) => {
         const held = await store.saveCheckpoints(part, clock.now());
         return held.map((isHeld) => (isHeld ? 'saved' : 'not_held'));
@@ -115,7 +115,7 @@ export class CheckpointSaver {
       fail: (error, { leaseId, position }) => {
         if (error instanceof StorageUnavailable || error instanceof StorageTimeout) {
           fault = error;
-          return undefined;
+          return 'not_stored';
         }
         refused = { err: error, checkpoints: (refused?.checkpoints ?? 0) + 1, leaseId, position };
         return 'refused';
@@ -123,8 +123,10 @@ export class CheckpointSaver {
       timeoutsMax: 1,
     });
     if (refused) log.warn(refused, 'the storage refuses checkpoints');
-    for (const [i, answer] of tried.entries()) if (answer) answers.set(batch[i]!, answer);
-    return fault;
+    if (fault === undefined) this.#away.end();
+    else if (this.#away.notice())
+      log.warn({ err: fault, checkpoints: batch.length }, 'checkpoints cannot be saved; trying again');
+    return [...answers];
   }
 }
 

@@ -25,6 +25,8 @@ export interface Vitals {
   readonly held: number;
   /** Runs whose instant has come; undefined until the database has answered. */
   readonly waiting: number | undefined;
+  /** Workers that this process hands runs to, with what they can do together. */
+  readonly workers: number;
   readonly running: number;
   /** Runs that have ended and whose outcome is not recorded yet. */
   readonly unrecorded: number;

@@ -6,6 +6,7 @@ import type { LocalWorker } from '../worker-link/worker-link.ts';
 export class TestWorker implements LocalWorker {
   readonly workerId: WorkerId;
   readonly unrecordedLeft = Number.POSITIVE_INFINITY;
+  readonly unrecordedCount = 0;
   slots: number;
   handlers: readonly string[];
   readonly namespaces: readonly string[] | undefined;

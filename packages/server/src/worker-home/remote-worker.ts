@@ -136,11 +136,11 @@ export class RemoteWorker implements LocalWorker {
   }
 
   get unrecordedLeft(): number {
-    return this.#unsettledMax - this.#unsettled;
+    return unrecordedMax(this.#slots) - this.#unsettled;
   }
 
-  get #unsettledMax(): number {
-    return unrecordedMax(this.#slots);
+  get unrecordedCount(): number {
+    return Math.max(0, this.#unsettled - this.runningCount);
   }
 
   /** How many leases it can hold by now. */
@@ -264,7 +264,7 @@ export class RemoteWorker implements LocalWorker {
     const about: string[] = [];
     for (const each of [ended, started, checkpoints, outputs, progress, resultParts])
       for (const { leaseId } of each) about.push(leaseId);
-    await this.#leases.hear(about, { strangeMax: UNREAD_MAX + this.#unsettledMax });
+    await this.#leases.hear(about, { strangeMax: UNREAD_MAX + unrecordedMax(this.#slots) });
     this.#show(started);
     await this.#voice.hear(message);
     for (const each of ended) this.#end(each);
@@ -274,7 +274,7 @@ export class RemoteWorker implements LocalWorker {
 
   #requireRead(): void {
     const unread = this.frames.waiting + this.#settled.waiting;
-    if (unread <= UNREAD_MAX + 2 * this.#unsettledMax) return;
+    if (unread <= UNREAD_MAX + 2 * unrecordedMax(this.#slots)) return;
     this.frames.clear();
     throw new ProtocolBroken(`the worker does not read its stream: ${unread} answers wait for it`);
   }

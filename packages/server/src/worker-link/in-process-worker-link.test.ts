@@ -13,6 +13,7 @@ function workerOf(slots: number): LocalWorker {
     slots,
     handlers: ['test'],
     unrecordedLeft: 1_000,
+    unrecordedCount: 2,
     heldBy: () => new Map(),
     get runningCount() {
       return runningCount;
@@ -76,4 +77,14 @@ test('whoever waits for the claims of a worker is told, also when the worker has
   link.detach(connected);
   link.hand(batch(4));
   await unreserved;
+});
+
+test('tells what all workers do together, wherever they run (hazard 39)', () => {
+  const link = new InProcessWorkerLink();
+  expect(link.counts()).toEqual({ workers: 0, slots: 0, running: 0, unrecorded: 0 });
+  const other = { ...workerOf(8), workerId: 'worker-2' as WorkerId, runningCount: 5 };
+  for (const worker of [workerOf(4), other]) link.attach(worker);
+  expect(link.counts()).toEqual({ workers: 2, slots: 12, running: 5, unrecorded: 4 });
+  link.detach(other);
+  expect(link.counts()).toEqual({ workers: 1, slots: 4, running: 0, unrecorded: 2 });
 });

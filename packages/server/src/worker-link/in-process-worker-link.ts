@@ -73,6 +73,13 @@ class WorkerSlots implements WorkerView {
   }
 }
 
+export interface WorkerCounts {
+  readonly workers: number;
+  readonly slots: number;
+  readonly running: number;
+  readonly unrecorded: number;
+}
+
 export class InProcessWorkerLink implements WorkerLink, LocalWorkers {
   readonly #workers = new Map<string, WorkerSlots>();
   readonly #reservations = new Reservations();
@@ -100,6 +107,17 @@ export class InProcessWorkerLink implements WorkerLink, LocalWorkers {
 
   workers(): readonly WorkerView[] {
     return [...this.#workers.values()];
+  }
+
+  /** Of all workers together. */
+  counts(): WorkerCounts {
+    const counts = { workers: this.#workers.size, slots: 0, running: 0, unrecorded: 0 };
+    for (const { worker } of this.#workers.values()) {
+      counts.slots += worker.slots;
+      counts.running += worker.runningCount;
+      counts.unrecorded += worker.unrecordedCount;
+    }
+    return counts;
   }
 
   reserve(workerId: string, slots: number): void {

@@ -43,6 +43,8 @@ export interface LocalWorker {
   readonly namespaces?: readonly string[] | undefined;
   /** Runs it may take on before outcomes of earlier ones are recorded. */
   readonly unrecordedLeft: number;
+  /** Runs that have ended and whose outcome is not recorded yet. */
+  readonly unrecordedCount: number;
   accept(batch: ClaimedBatch): void;
 }
 

@@ -105,6 +105,8 @@ export interface HomeWorker {
   readonly handlers: readonly string[];
   /** Runs it may take on before outcomes of earlier ones are recorded. */
   readonly unrecordedLeft: number;
+  /** Runs that have ended and whose outcome is not recorded yet. */
+  readonly unrecordedCount: number;
   /** It was asked to take no more runs. */
   readonly isDraining: boolean;
   /** Handlers that have not returned though their runs were reported. */

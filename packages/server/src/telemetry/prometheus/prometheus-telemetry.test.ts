@@ -22,8 +22,10 @@ beforeEach(() => {
   answers = Promise.resolve();
   telemetry = new PrometheusTelemetry({ clock });
   telemetry.watch({
-    counts: () => ({ held: 1, running: 3, unrecorded: 6, listeners: 4, eventsBehindMs: 5_000 }),
-    slots: 256,
+    counts: () => ({
+      ...{ workers: 2, slots: 256, running: 3, unrecorded: 6 },
+      ...{ held: 1, listeners: 4, eventsBehindMs: 5_000 },
+    }),
     connections: () => ({
       main: { open: 10, idle: 4, queued: 7 },
       heartbeats: { open: 2, idle: 2, queued: 0 },
@@ -50,6 +52,7 @@ describe('the metrics', () => {
         'carillon_jobs{state="scheduled"} 12',
         'carillon_due_rows_held 1',
         'carillon_queue_depth 2',
+        'carillon_workers_connected 2',
         'carillon_runs_running 3',
         'carillon_outcomes_unrecorded 6',
         'carillon_event_listeners 4',

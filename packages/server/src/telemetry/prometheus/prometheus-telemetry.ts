@@ -20,8 +20,7 @@ const JOBS_MS_MAX = 30_000;
 const WAITING_MS_MAX = 5_000;
 
 export interface VitalSources {
-  readonly counts: () => Omit<Vitals, 'slots' | 'connections' | 'jobs' | 'waiting'>;
-  readonly slots: number;
+  readonly counts: () => Omit<Vitals, 'connections' | 'jobs' | 'waiting'>;
   readonly connections: () => Vitals['connections'];
   readonly countJobs: () => Promise<NonNullable<Vitals['jobs']>>;
   readonly countWaiting: () => Promise<number>;
@@ -91,13 +90,13 @@ export class PrometheusTelemetry implements Telemetry {
 
   /** Sets the sources of the gauges, once they exist. */
   watch(sources: VitalSources): void {
-    const { counts, slots, connections, countJobs, countWaiting } = sources;
+    const { counts, connections, countJobs, countWaiting } = sources;
     const clock = this.#clock;
     const findJobs = cached(countJobs, { clock, maxAgeMs: JOBS_MS_MAX });
     const findWaiting = cached(countWaiting, { clock, maxAgeMs: WAITING_MS_MAX });
     this.#readVitals = async () => {
       const [jobs, waiting] = await Promise.all([findJobs(), findWaiting()]);
-      return { ...counts(), slots, connections: connections(), jobs, waiting };
+      return { ...counts(), connections: connections(), jobs, waiting };
     };
   }
 

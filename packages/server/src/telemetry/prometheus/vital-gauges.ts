@@ -6,9 +6,11 @@ const GAUGES = {
   jobs: 'Jobs by state, estimated from a sample where there are many; at most 30 s old.',
   queue_depth: 'Runs whose instant has come and that wait for a slot, in all servers; counted up to 100,000.',
   due_rows_held: 'Schedules and retries that lie ahead, held in memory by this server.',
-  runs_running: 'Runs that this server executes right now.',
-  outcomes_unrecorded: 'Runs of this server that have ended and whose outcome is not recorded yet.',
-  worker_slots: 'Runs that this server can execute at the same time.',
+  workers_connected: 'Workers that this server hands runs to: its own, and those that are connected to it.',
+  runs_running: 'Runs that the workers of this server execute right now.',
+  outcomes_unrecorded:
+    'Runs of the workers of this server that have ended and whose outcome is not recorded yet.',
+  worker_slots: 'Runs that the workers of this server can execute at the same time.',
   event_listeners: 'Readers that follow the events of this server.',
   events_behind_seconds:
     'How far live readers of events are behind, also where events wait for an open transaction; 0 when they are not.',
@@ -38,6 +40,7 @@ export class VitalGauges {
   show(vitals: Vitals): void {
     const gauges = this.#gauges;
     gauges.due_rows_held.set(vitals.held);
+    gauges.workers_connected.set(vitals.workers);
     gauges.runs_running.set(vitals.running);
     gauges.outcomes_unrecorded.set(vitals.unrecorded);
     gauges.worker_slots.set(vitals.slots);
