@@ -31,9 +31,10 @@ export function answerProblems(log: Log) {
           'a request failed',
         );
       } else if (refusal.status >= 500) {
-        // That the database is away is told once, not for each request.
-        const level = error instanceof StorageUnavailable ? 'debug' : 'warn';
-        log[level]({ err: error, requestId: request.id }, 'a request could not be served');
+        log[levelOf(error)](
+          { reason: reasonOf(error), requestId: request.id },
+          'a request could not be served',
+        );
       }
       if (refusal.status === 401) reply.header('www-authenticate', 'Bearer realm="carillon"');
       // Fastify sets it after a body that it could not read; HTTP/2 has no such header, and Node warns of it.
@@ -47,6 +48,16 @@ export function answerProblems(log: Log) {
       send(reply, new Refusal('route_not_found', message), request.id);
     },
   };
+}
+
+/** That the database is away is told once, not for each request. */
+export function levelOf(error: unknown): 'debug' | 'warn' {
+  return error instanceof StorageUnavailable ? 'debug' : 'warn';
+}
+
+/** Without a stack: many requests may fail in the same way, and where it was thrown tells nothing. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** The caller disconnected, or was refused as too slow: however reading the rest fails, it is no internal error. */
