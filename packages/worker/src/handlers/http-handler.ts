@@ -2,13 +2,8 @@
  * The `http` handler: one request, judged by its status. The call carries the run's identity, so the other side can refuse
  * what it has already done. Answers are kept up to a limit; addresses are checked after name resolution (hazard 36).
  */
-import {
-  Agent as HttpAgent,
-  request as httpRequest,
-  type IncomingMessage,
-  type RequestOptions,
-} from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { CALL_ERRORS, RUN_ERRORS } from '@carillon/domain';
 import { type Handler, HandlerError, type RunContext } from '../handler.ts';
@@ -16,6 +11,7 @@ import type { SecretMask } from '../secret-mask.ts';
 import { type Destination, EgressPolicy, type EgressRules, type OwnEndpoint } from './egress-policy.ts';
 import { failedCall, type RefusedAnswer, refusedAnswer } from './http-failure.ts';
 import { type HttpCall, readHttpPayload } from './http-payload.ts';
+import { IdleConnections, type IdleLimits } from './idle-connections.ts';
 import { jobNames } from './resolve-name.ts';
 import { signatureHeaders } from './sign-request.ts';
 
@@ -27,6 +23,8 @@ export interface HttpHandlerOptions {
   readonly own?: () => readonly OwnEndpoint[];
   /** What signs requests of a namespace. Left out: they are signed only where the run came with a signature. */
   readonly signingSecrets?: (namespace: string) => Promise<readonly Uint8Array[]>;
+  /** Of connections that are kept for the next run. */
+  readonly idle?: IdleLimits;
 }
 
 export const HTTP_DEFAULTS: HttpHandlerOptions = {
@@ -40,15 +38,15 @@ interface Answer extends RefusedAnswer {
 }
 
 export function createHttpHandler(options: HttpHandlerOptions = HTTP_DEFAULTS): Handler {
-  const agents = {
-    'http:': new HttpAgent({ keepAlive: true }),
-    'https:': new HttpsAgent({ keepAlive: true }),
-  };
+  const connections = new IdleConnections(options.idle);
   const policy = new EgressPolicy(options.egress, options.own);
   return async (context) => {
     const call = readHttpPayload(context.payload);
     const secrets = await secretsOf(context, options);
-    const answer = await send(call, context, { agents, policy, secrets, bytesMax: options.responseBytesMax });
+    const answer = await send(call, context, {
+      ...{ connections, policy, secrets },
+      bytesMax: options.responseBytesMax,
+    });
     const result = {
       status: answer.status,
       content_type: answer.contentType,
@@ -74,7 +72,7 @@ async function secretsOf(
 }
 
 interface Sending {
-  readonly agents: Record<string, HttpAgent>;
+  readonly connections: IdleConnections;
   readonly policy: EgressPolicy;
   readonly secrets: readonly Uint8Array[];
   readonly bytesMax: number;
@@ -83,7 +81,7 @@ interface Sending {
 function send(
   call: HttpCall,
   context: RunContext,
-  { agents, policy, secrets, bytesMax }: Sending,
+  { connections, policy, secrets, bytesMax }: Sending,
 ): Promise<Answer> {
   const { url } = call;
   const assertAllowed = guardOf(call, policy);
@@ -91,7 +89,7 @@ function send(
   if (isIP(literal) !== 0) assertAllowed(literal);
   const requestOptions: RequestOptions = {
     method: call.method,
-    agent: agents[url.protocol]!,
+    agent: connections.agents[url.protocol]!,
     lookup: guardedLookup(assertAllowed, context.signal),
     signal: context.signal,
     headers: {
@@ -111,7 +109,9 @@ function send(
   return new Promise((resolve, reject) => {
     const issue = url.protocol === 'https:' ? httpsRequest : httpRequest;
     const request = issue(url, requestOptions, (response) => {
-      readAnswer(response, { bytesMax, mask: context.mask }).then(resolve, reject);
+      readAnswer(response, { bytesMax, mask: context.mask })
+        .finally(() => connections.leave(request))
+        .then(resolve, reject);
     });
     request.on('error', (error: NodeJS.ErrnoException) => {
       reject(error instanceof HandlerError ? error : failedCall(`${call.method} ${url.origin}`, error));

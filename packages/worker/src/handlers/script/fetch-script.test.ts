@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -75,6 +75,15 @@ describe('a script from an https address', () => {
     for (let i = 0; i < 2; i += 1)
       expect((await fetched('/script.sh', { options: { cacheFolder } })).channel.text()).toBe('fetched x\n');
     expect(asked).toEqual(['/script.sh']);
+    rmSync(join(cacheFolder, DIGEST));
+    expect((await fetched('/script.sh', { options: { cacheFolder } })).channel.text()).toBe('fetched x\n');
+    expect(asked).toEqual(['/script.sh', '/script.sh']);
+  });
+
+  test('runs also where it cannot be kept', async () => {
+    const cacheFolder = join(folder, 'no-folder');
+    writeFileSync(cacheFolder, '');
+    expect((await fetched('/script.sh', { options: { cacheFolder } })).channel.text()).toBe('fetched x\n');
   });
 
   test.each([

@@ -1,17 +1,16 @@
 /**
  * Scripts from https addresses. What is fetched must have the digest that the job names, so where it came from need not be trusted;
- * it is kept by that digest, and fetched once. Addresses are judged like those of http jobs (hazard 36).
+ * it is kept by that digest, and not fetched again while it is used. Addresses are judged like those of http jobs (hazard 36).
  */
-import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
 import { request } from 'node:https';
 import { isIP } from 'node:net';
-import { join } from 'node:path';
 import { SCRIPT_ERRORS } from '@carillon/domain';
 import { HandlerError } from '../../handler.ts';
 import type { EgressPolicy } from '../egress-policy.ts';
 import { causeOf } from '../http-failure.ts';
 import { guardedLookup } from '../http-handler.ts';
+import { KeptScripts } from './kept-scripts.ts';
 
 export const SCRIPT_BYTES_MAX = 16 * 1024 * 1024;
 const FETCH_TIMEOUT_MS = 30_000;
@@ -32,24 +31,20 @@ interface Wanted {
 
 export class ScriptFetcher {
   readonly #options: ScriptFetcherOptions;
+  readonly #kept: KeptScripts | undefined;
 
   constructor(options: ScriptFetcherOptions) {
     this.#options = options;
+    this.#kept = options.cacheFolder === undefined ? undefined : new KeptScripts(options.cacheFolder);
   }
 
   async fetch(wanted: Wanted): Promise<Buffer> {
-    const { cacheFolder } = this.#options;
-    const kept = cacheFolder === undefined ? undefined : join(cacheFolder, wanted.sha256);
-    const known = kept === undefined ? undefined : await readFile(kept).catch(() => undefined);
+    const known = await this.#kept?.read(wanted.sha256);
     if (known && digestOf(known) === wanted.sha256) return known;
     const bytes = await this.#download(wanted);
     requireDigest(bytes, wanted.sha256, wanted.url.href);
-    if (cacheFolder !== undefined && kept !== undefined) {
-      await mkdir(cacheFolder, { recursive: true, mode: 0o700 });
-      const part = `${kept}.${randomUUID()}`;
-      await writeFile(part, bytes, { mode: 0o600 });
-      await rename(part, kept);
-    }
+    // The run has what it needs. One that could not be kept, such as on a full disk, is fetched again for the next.
+    await this.#kept?.keep(wanted.sha256, bytes).catch(() => undefined);
     return bytes;
   }
 
