@@ -415,8 +415,14 @@ export const MODULES: readonly Module[] = [
     name: 'server/log-store/files-log-store.ts',
     kind: 'adapter',
     purpose: 'Logs in files.',
-    imports: ['server/log-store', 'server/open-folder.ts'],
-    drives: ['server/open-folder.ts'],
+    imports: ['server/log-store', 'server/log-store/disk-reserve.ts', 'server/open-folder.ts'],
+    drives: ['server/log-store/disk-reserve.ts', 'server/open-folder.ts'],
+  },
+  {
+    name: 'server/log-store/disk-reserve.ts',
+    kind: 'ground',
+    purpose: 'The part of a disk that logs leave free.',
+    imports: ['foundation', 'server/log-store'],
   },
   {
     name: 'server/log-store/memory-log-store.ts',

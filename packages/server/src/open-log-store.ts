@@ -1,7 +1,7 @@
 /** Where this server keeps what runs write: a bucket, a folder that all servers share, or one of its own. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { systemClock, systemRandom } from '@carillon/foundation';
+import { type Log, systemClock, systemRandom } from '@carillon/foundation';
 import type { Config } from './config/config-schema.ts';
 import { FilesLogStore } from './log-store/files-log-store.ts';
 import type { LogStore } from './log-store/log-store.ts';
@@ -13,10 +13,11 @@ export interface LogPlaces {
   /** The folder of this server. */
   readonly dataFolder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
 }
 
 /** A bucket that does not answer is no reason not to start: it costs logs, and no run. */
-export async function openLogStore({ logs }: Config, { dataFolder, env }: LogPlaces): Promise<LogStore> {
+export async function openLogStore({ logs }: Config, { dataFolder, env, log }: LogPlaces): Promise<LogStore> {
   const { bucket, region, prefix, endpoint = `https://s3.${region}.amazonaws.com` } = logs.s3;
   if (bucket !== undefined)
     return new S3LogStore({
@@ -25,7 +26,8 @@ export async function openLogStore({ logs }: Config, { dataFolder, env }: LogPla
     });
   const { folder = join(dataFolder, 'logs') } = logs;
   const isShared = logs.folder !== undefined;
-  return FilesLogStore.open(folder, { isShared }).catch((error: unknown) => {
+  const reserve = { reserveMb: logs.reserve_mb, clock: systemClock, log };
+  return FilesLogStore.open(folder, { isShared, reserve }).catch((error: unknown) => {
     throw StartFailure.ofLogFolder(error, folder);
   });
 }

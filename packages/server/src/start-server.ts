@@ -129,7 +129,7 @@ export async function startServer(options: StartServerOptions): Promise<StartedS
     // Stopped after the engine, whose last hints it sends.
     undo.push(() => signals.stop());
     await signals.start();
-    const logs = await openLogStore(config, { dataFolder: data.path, env });
+    const logs = await openLogStore(config, { dataFolder: data.path, env, log: countingLog });
     undo.push(() => logs.close());
     const identity = await takeIdentity({
       ...{ data, storage, config, log, signal },

@@ -4,8 +4,9 @@
  * owner's alone, and no link is followed: scripts of other users may run beside this server.
  */
 import { constants } from 'node:fs';
-import { type FileHandle, open, opendir } from 'node:fs/promises';
+import { type FileHandle, open, opendir, statfs } from 'node:fs/promises';
 import { OpenFolder } from '../open-folder.ts';
+import { type DiskFacts, type DiskNeed, DiskReserve, type DiskReserveOptions } from './disk-reserve.ts';
 import { LogBeginningGone, type LogKey, type LogRange, type LogSegment, type LogStore } from './log-store.ts';
 
 const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
@@ -17,6 +18,11 @@ const FILE = /^([^.]+)(?:\.(\d+))?\.(log|result)$/;
 const DROPPED_MAX = 500;
 const DROPPED_AT_ONCE_MAX = 4;
 
+/** What a write may take beyond its bytes: the folders of the day and the run, and the last block of a file, which it may begin. */
+const BLOCKS_BEYOND = 3;
+const BLOCK_BYTES = 4 * 1_024;
+const FILES_MADE = { beginning: 3, segment: 1 };
+
 /** A day that the retention removes, and what it has not come to yet. */
 interface DroppedDay {
   readonly name: string;
@@ -27,17 +33,25 @@ interface DroppedDay {
 export interface FilesLogStoreOptions {
   /** Every server has this folder, at whatever path: it is on a shared disk. */
   readonly isShared?: boolean;
+  /** Left out: the disk is filled to its end. */
+  readonly reserve?: Pick<DiskReserveOptions, 'reserveMb' | 'clock' | 'log'> & {
+    /** That of the system; tests have smaller disks. */
+    readonly statfs?: (path: string) => Promise<DiskFacts>;
+  };
 }
 
 export class FilesLogStore implements LogStore {
   readonly isShared: boolean;
   readonly #root: OpenFolder;
+  readonly #reserve: DiskReserve | undefined;
   /** Between the steps: a day may hold millions of runs, and its folder is read once. */
   #dropping: DroppedDay | undefined;
 
-  private constructor(root: OpenFolder, { isShared = false }: FilesLogStoreOptions) {
+  private constructor(root: OpenFolder, { isShared = false, reserve }: FilesLogStoreOptions) {
     this.#root = root;
     this.isShared = isShared;
+    const measure = () => (reserve?.statfs ?? statfs)(root.at('.'));
+    this.#reserve = reserve && new DiskReserve({ ...reserve, folder: root.path, measure });
   }
 
   static async open(path: string, options: FilesLogStoreOptions = {}): Promise<FilesLogStore> {
@@ -45,6 +59,15 @@ export class FilesLogStore implements LogStore {
   }
 
   async write(
+    log: LogKey,
+    at: { readonly segment: number; readonly offset: number },
+    bytes: Uint8Array,
+  ): Promise<void> {
+    const write = () => this.#write(log, at, bytes);
+    await (this.#reserve?.within(needOf(at, bytes), write) ?? write());
+  }
+
+  async #write(
     log: LogKey,
     { segment, offset }: { readonly segment: number; readonly offset: number },
     bytes: Uint8Array,
@@ -163,6 +186,17 @@ export class FilesLogStore implements LogStore {
       throw error;
     }
   }
+}
+
+function needOf(
+  { segment, offset }: { readonly segment: number; readonly offset: number },
+  { length }: Uint8Array,
+): DiskNeed {
+  const begins = segment === offset;
+  return {
+    bytes: length + BLOCK_BYTES * (begins ? BLOCKS_BEYOND : 1),
+    files: !begins ? 0 : segment === 0 ? FILES_MADE.beginning : FILES_MADE.segment,
+  };
 }
 
 function fileOf(log: LogKey, segment: number): string {

@@ -62,6 +62,11 @@ export class LogBeginningGone extends Error {}
 /** The store does not answer, or refuses: what it holds cannot be read now. */
 export class LogStoreUnavailable extends Error {}
 
+/** The store leaves the rest of its disk free, and has told the operator. Its words may be shown to those whose run it is. */
+export class LogDiskShort extends Error {
+  readonly code = 'ENOSPC';
+}
+
 export function dayOf(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 10);
 }

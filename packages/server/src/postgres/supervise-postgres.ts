@@ -1,9 +1,12 @@
 /**
  * Keeps the embedded PostgreSQL running: when it dies by itself it is started again on the same port, and the engine rides
- * through as it would through a restart of any other server.
+ * through as it would through a restart of any other server. Where it does not start, it is tried less and less often, and the reason is
+ * told once.
  */
-import type { Log } from '@carillon/foundation';
+import { type Clock, LastingCondition, type Log, sleep, systemClock } from '@carillon/foundation';
+import { EmbeddedPostgresError } from './embedded/embedded-postgres-error.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded/start-embedded-postgres.ts';
+import { RestartPause } from './restart-pause.ts';
 
 export interface SupervisedPostgres {
   readonly url: string;
@@ -11,41 +14,57 @@ export interface SupervisedPostgres {
   stop(): Promise<void>;
 }
 
-const RESTART_PAUSE_MS = 500;
+export interface SupervisePostgresOptions {
+  readonly dataDir: string;
+  readonly log: Log;
+  /** For tests. */
+  readonly clock?: Clock;
+}
 
-export async function supervisePostgres(options: { dataDir: string; log: Log }): Promise<SupervisedPostgres> {
-  const { dataDir, log } = options;
+export async function supervisePostgres(options: SupervisePostgresOptions): Promise<SupervisedPostgres> {
+  const { dataDir, log, clock = systemClock } = options;
   const toLog = {
     debug: (message: string) => log.debug({ postgres: true }, message),
     info: (message: string) => log.debug({ postgres: true }, message),
     warn: (message: string) => log.warn({ postgres: true }, message),
     error: (message: string) => log.error({ postgres: true }, message),
   };
-  let stopping = false;
+  const stopped = new AbortController();
+  const { signal } = stopped;
   let restart: Promise<void> = Promise.resolve();
   // Without the password, any account of the machine could take all connections of a port.
   const settings = { dataDir, log: toLog, socketOnly: true };
   let current = await startEmbeddedPostgres(settings);
   const { url, version } = current;
   const port = Number(new URL(url).port);
+  const pause = new RestartPause({ clock });
+  const dying = new LastingCondition({ clock });
 
   const watch = (server: EmbeddedPostgres) => {
     server.onExit((exit) => {
-      if (exit.requested || stopping) return;
-      log.error({ exit }, 'the embedded PostgreSQL died; starting it again');
+      if (exit.requested || signal.aborted) return;
+      if (dying.notice()) log.error({ exit }, 'the embedded PostgreSQL died; starting it again');
+      pause.died();
       restart = revive();
     });
   };
   const revive = async () => {
-    while (!stopping) {
+    let told: string | undefined;
+    for (;;) {
+      await sleep(clock, pause.next(), signal);
+      if (signal.aborted) return;
       try {
         current = await startEmbeddedPostgres({ ...settings, port });
-        watch(current);
-        return;
       } catch (error) {
-        log.error({ err: error }, 'the embedded PostgreSQL did not start; trying again');
-        await new Promise((resolve) => setTimeout(resolve, RESTART_PAUSE_MS));
+        const reason = error instanceof EmbeddedPostgresError ? error.problem : String(error);
+        if (told !== reason) tellNotStarted(log, error);
+        told = reason;
+        continue;
       }
+      pause.started();
+      watch(current);
+      if (told !== undefined) log.info({}, 'the embedded PostgreSQL runs again');
+      return;
     }
   };
   watch(current);
@@ -54,9 +73,18 @@ export async function supervisePostgres(options: { dataDir: string; log: Log }):
     url,
     version,
     async stop() {
-      stopping = true;
+      stopped.abort();
       await restart;
       await current.stop();
     },
   };
+}
+
+/** In words where they are known: where in this program it was noticed tells an operator nothing. */
+function tellNotStarted(log: Log, error: unknown): void {
+  const known = error instanceof EmbeddedPostgresError ? { problem: error.problem } : { err: error };
+  log.error(
+    known,
+    `the embedded PostgreSQL does not start, and is tried again until it does: ${(error as Error).message}`,
+  );
 }

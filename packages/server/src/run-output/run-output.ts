@@ -8,7 +8,7 @@
 import { isFirstEpoch, type NodeId, type RunId } from '@carillon/domain';
 import { type Clock, LastingCondition, type Log, type Service, sleep } from '@carillon/foundation';
 import type { HeldRun, OutputChunk, RunChannel } from '@carillon/worker';
-import { dayOf, LogBeginningGone, type LogKey, type LogStore } from '../log-store/log-store.ts';
+import { dayOf, LogBeginningGone, LogDiskShort, type LogKey, type LogStore } from '../log-store/log-store.ts';
 import type { RunLogRecord, RunLogStore } from '../storage/run-log-store.ts';
 import { AttemptLog, UNWRITTEN_BYTES_MAX } from './attempt-log.ts';
 import { findPlace, RUN_BYTES_MAX } from './find-place.ts';
@@ -293,7 +293,7 @@ export class RunOutput implements Service, Pick<RunChannel, 'output' | 'close'> 
   #failed(log: OpenLog, error: unknown): void {
     log.fault = error;
     log.retryAt = this.#options.clock.monotonic() + RETRY_MS;
-    this.#tellFailing(error);
+    if (!(error instanceof LogDiskShort)) this.#tellFailing(error);
   }
 
   async #finish(name: string, log: OpenLog): Promise<void> {
