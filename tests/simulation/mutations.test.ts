@@ -122,7 +122,7 @@ const CASES: readonly Case[] = [
   {
     invariant: 'SIM-3',
     mutation: 'leaveTooEarly',
-    found: /never told to stop|was taken back before/,
+    found: /never told to stop|was taken back before|was claimed for the dead worker/,
     profile: { remoteWorkers: 3, restarts: 20, longRuns: 0.5 },
   },
   { invariant: 'SIM-13', mutation: 'forgetCheckpoints', found: /with the checkpoint undefined, and/ },

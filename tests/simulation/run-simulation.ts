@@ -13,7 +13,7 @@ import { checkCursors, checkPromises, type Parts, unrest } from './invariants.ts
 import { Observer } from './observer.ts';
 import { WORKER_SILENT_MS } from './sim-process.ts';
 import { Users } from './users.ts';
-import { World } from './world.ts';
+import { STEP_FELT_MS, World } from './world.ts';
 
 export interface SimulationOptions {
   readonly seed: number;
@@ -77,9 +77,11 @@ async function simulate(options: SimulationOptions): Promise<SimulationResult> {
   cluster.heal();
   observer.fires.promptFrom(world.nowMs + CALM_MS);
   if (faults.backlog > 0) {
-    const { dispatchers } = cluster;
-    const jobs = users.fill(faults.backlog, { calmMs: CALM_MS, slots: cluster.executing * faults.slots });
-    observer.shares.expect({ jobs, dispatchers, slots: faults.slots });
+    // What is made by a clock that was set, and not read since, seems to have waited for as long as it was set by.
+    if (faults.storageClockSteps > 0) await world.runUntil(world.nowMs + STEP_FELT_MS);
+    const { dispatchers, executing: workers } = cluster;
+    const jobs = users.fill(faults.backlog, { calmMs: CALM_MS, slots: workers * faults.slots });
+    observer.shares.expect({ jobs, dispatchers, slots: workers * faults.slots });
   }
   const restedAfterMs = await comeToRest(parts, LIVENESS_MS);
   if (!world.broken) await checkPromises(parts);

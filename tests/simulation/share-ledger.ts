@@ -42,12 +42,12 @@ export class ShareLedger {
   }
 
   /**
-   * Counting begins when so many jobs of theirs are there. A dispatcher whose slots are all free fills them from the lanes that it has
-   * heard of until then, which may be those of one tenant.
+   * Counting begins when so many jobs of theirs are there. Dispatchers whose workers have nothing to do fill all slots from the lanes that
+   * they have heard of until then, which may be those of one tenant.
    */
   expect({ jobs, dispatchers, slots }: { jobs: number; dispatchers: number; slots: number }): void {
     this.#expected = jobs;
-    this.#tolerated = dispatchers * Math.max(PORTION_RUNS, slots);
+    this.#tolerated = Math.max(dispatchers * PORTION_RUNS, slots);
   }
 
   /** For the first time. */

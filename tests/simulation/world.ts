@@ -8,7 +8,7 @@ import { Trace } from './trace.ts';
 export const WORLD_START_MS = Date.UTC(2030, 0, 1, 12);
 
 /** Whoever has not read the storage's clock since it was set goes by the old one: until the next reading that gets through. */
-const STEP_FELT_MS = 60_000;
+export const STEP_FELT_MS = 60_000;
 /** Steps at one instant before the simulation is called stuck: a role that spins without waiting. */
 const STEPS_PER_INSTANT_MAX = 5_000;
 
