@@ -154,7 +154,7 @@ export const MODULES: readonly Module[] = [
     name: 'cli',
     kind: 'composition',
     purpose: 'The carillon command: reads flags, calls the client, prints tables or JSON.',
-    imports: ['client', 'server/index.ts', 'worker'],
+    imports: ['client', 'contract', 'server/index.ts', 'worker'],
     npm: ['commander', 'picocolors', 'yaml'],
   },
 
