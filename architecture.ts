@@ -155,7 +155,7 @@ export const MODULES: readonly Module[] = [
     name: 'cli',
     kind: 'composition',
     purpose: 'The carillon command: reads flags, calls the client, prints tables or JSON.',
-    imports: ['client', 'foundation', 'server/index.ts', 'worker'],
+    imports: ['client', 'contract', 'foundation', 'server/index.ts', 'worker'],
     npm: ['commander', 'picocolors', 'yaml'],
   },
 

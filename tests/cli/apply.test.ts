@@ -94,6 +94,10 @@ describe('apply', () => {
     expect(code).toBe(2);
     expect(stderr).toMatch(/bad\.yaml:6: interval: bad: /);
     expect(stderr).toMatch(/worse\.yaml:3: cron_expresion: .*Did you mean "cron_expression"/);
+    await write('flags.yaml', 'jobs:\n  - key: a\n    retries: 2\n  - key: b\n    every: 1h\n');
+    const flags = await run(['apply', '-f', 'flags.yaml']);
+    expect(flags.stderr).toMatch(/flags\.yaml:3: retries: .*"retries"\. Did you mean "max_retries"\?/);
+    expect(flags.stderr).toMatch(/flags\.yaml:5: every: .*"every"\. Did you mean "interval"\?/);
     expect(stderr).toMatch(/worse\.yaml:4: key: A job needs a key/);
     expect(await client.jobs.list({ key: 'good' }).toArray()).toEqual([]);
   });

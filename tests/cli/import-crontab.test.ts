@@ -95,6 +95,19 @@ describe('import crontab', () => {
     expect(stdout).toMatch(/good .* 20\d\d-\d\d-\d\d \d\d:00:00/);
     expect(stderr).toMatch(/line 2 would be refused: .*"61" is above 59/);
     expect(stderr).toMatch(/line 3 would be refused: .*never fires/);
+    const load = ['import', 'crontab', '-', '--yes', '--paused', '--tz', 'Europe/Paris'];
+    const asked = `30 3 * * * curl ${alive}\n61 * * * * curl ${alive}/bad\n`;
+    const made = await run([...load, '--json'], { input: asked });
+    expect([made.code, made.stderr]).toEqual([
+      1,
+      expect.stringMatching(/line 2 was refused: .*"61" is above 59/),
+    ]);
+    expect(JSON.parse(made.stdout)).toMatchObject({
+      ...{ made: [{ line: 1 }], refused: [{ line: 2, error: expect.stringContaining('"61" is above 59') }] },
+    });
+    expect((await run(load, { input: asked })).stdout).toContain(
+      '0 jobs made, 1 was there already, 1 refused.',
+    );
     const alone = await run([...dry, '--url', 'http://127.0.0.1:1'], { input: judged });
     expect(alone.stderr).toContain('no server answers');
     expect(alone.stdout).toContain('good');

@@ -92,6 +92,27 @@ describe('the user of a job', () => {
   });
 });
 
+describe('a job', () => {
+  test('of a name that another has had is made with a note, also when that one has ended', async () => {
+    const ledger = ['jobs', 'create', 'ledger', '--http', alive, '--wait'];
+    expect((await run(ledger)).stderr).not.toContain('name already');
+    expect((await run(ledger)).stderr).toMatch(/there was a job of this name already \([0-9a-f-]+\)/);
+    expect((await run(['jobs', 'show', 'ledger'])).stderr).toContain('fits more than one job');
+  });
+
+  test('whose name is misspelled is suggested', MANY_COMMANDS, async () => {
+    await daily('invoice-mailer');
+    for (const command of [
+      ['jobs', 'run'],
+      ['runs', 'logs'],
+    ]) {
+      const { code, stderr } = await run([...command, 'invoce-mailer']);
+      expect([code, stderr]).toEqual([3, expect.stringContaining('Did you mean "invoice-mailer"?')]);
+    }
+    expect((await run(['jobs', 'run', 'nothing like it'])).stderr).not.toContain('Did you mean');
+  });
+});
+
 describe('a run', () => {
   test('is called by the beginning of its id, also one that was run again', MANY_COMMANDS, async () => {
     const id = await ran('short');

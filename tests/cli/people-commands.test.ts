@@ -43,6 +43,11 @@ describe('people', () => {
 
   test('people change their own password with the one they have', async () => {
     const next = 'a phrase that is quite new';
+    const without = await run(['users', 'create', 'carol', '--grant', 'viewer'], { input: '' });
+    expect([without.code, without.stderr]).toEqual([
+      2,
+      expect.stringMatching(/A password is needed, .*\n.*first line of the standard input/),
+    ]);
     await ok(['users', 'create', 'carol', '--grant', 'viewer'], { input: `${password}\n` });
     // A home of her own: her login is nobody else's.
     const env = { HOME: join(one.folder, 'carol') };

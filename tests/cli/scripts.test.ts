@@ -73,3 +73,14 @@ test('waiting for a run tells its id, how it ended and how long it took', MANY_C
   expect(stderr).toMatch(/^Started run [0-9a-f-]{36}$/m);
   expect(stdout).toMatch(/FAILED +attempt 2 in \d.* {2}the script ended with exit code 3: oops\n$/);
 });
+
+test('the last line of a log is how the script ended, also where its last line has no end', async () => {
+  await scriptJob('full', 'echo start; printf "fatal: disk full" >&2; exit 1', '--retries', '0');
+  const lines = await eventually(async () => {
+    const log = await ok(['runs', 'logs', 'full']);
+    expect(log).toContain('exit code 1 after');
+    expect(log).toContain('attempt 1 ended');
+    return log;
+  }, SOON);
+  expect(lines).toMatch(/start\n.*fatal: disk full\n.*exit code 1 after/);
+});

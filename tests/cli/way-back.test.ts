@@ -160,7 +160,8 @@ test('an import refuses before it makes anything what its plan shows as refused'
     expect(code).toBe(1);
     expect(stdout).toMatch(/ refused/);
     expect(stdout).not.toMatch(/ yes /);
-    expect(stderr).toContain('line 1 would be refused');
+    expect(stderr).toContain(`line 1 ${flag === '--yes' ? 'was' : 'would be'} refused: `);
+    expect(stdout.includes('0 jobs made, 1 refused.')).toBe(flag === '--yes');
   }
 });
 

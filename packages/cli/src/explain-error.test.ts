@@ -1,7 +1,7 @@
 import { CarillonError } from '@carillon/client';
 import { CATALOGUE } from '@carillon/domain';
 import { expect, test } from 'vitest';
-import { explainError } from './explain-error.ts';
+import { explainError, withServer } from './explain-error.ts';
 import { text } from './flags.ts';
 
 /** The command speaks REST: what is wrong with messages of RPC it never hears. */
@@ -41,4 +41,18 @@ test.each([
 
 test('a server that says when to come back is passed on', () => {
   expect(explainError(refusal('rate_limited', { retryAfterMs: 2_100 })).fix).toBe('Try again in 3 s.');
+});
+
+test.each([
+  'The key is mistyped or incomplete: its last characters do not fit the others.',
+  'The key has expired.',
+])('a key that is not accepted is told with what the server says of it: %s', (message) => {
+  const error = new CarillonError({ code: 'unauthorized', message, status: 401 });
+  const server = { url: 'http://127.0.0.1:7420', from: '--url' };
+  expect(withServer(explainError(error), { ...server, key: 'ck2_x' }).message).toBe(
+    `Your key is not accepted at http://127.0.0.1:7420, which comes from --url. ${message}`,
+  );
+  expect(withServer(explainError(error), { ...server, key: undefined }).message).toBe(
+    'You are not signed in at http://127.0.0.1:7420, which comes from --url.',
+  );
 });

@@ -42,7 +42,10 @@ export function withServer(explained: Explained, asked: Connection | undefined):
   if (exitCode === EXIT.unreachable)
     return { ...explained, fix: `${fix ?? ''} The address comes from ${from}.`.trim() };
   if (code !== 'unauthorized') return explained;
-  const message = `${key === undefined ? 'You are not signed in' : 'Your key is not accepted'} at ${url}, which comes from ${from}.`;
+  // What the server has to say of a key that it was given: that it is mistyped, that it has expired.
+  const [who, why] =
+    key === undefined ? ['You are not signed in', ''] : ['Your key is not accepted', ` ${explained.message}`];
+  const message = `${who} at ${url}, which comes from ${from}.${why}`;
   if (context === undefined) return { ...explained, message };
   const again = `Sign in with \`carillon login --context ${context}\`, or give a key with --key (or CARILLON_KEY).`;
   const away = `To use another server: \`carillon context use <name>\`, or \`carillon context remove ${context}\` to go back to the server that runs in ./.carillon.`;

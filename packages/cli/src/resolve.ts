@@ -102,7 +102,8 @@ async function resolveId(place: Place, names: Named, given: string): Promise<str
     if (job && other) throw ambiguous('job', given, [job, other, ...more].map(jobCandidate));
     if (job) return firstRunOf(place.cli, job, { wait: place.wait ?? false });
   }
-  const near = names === 'job' ? await similarJobs(await place.cli.client(), given, namespace) : [];
+  const near =
+    names === 'job' || names === 'run' ? await similarJobs(await place.cli.client(), given, namespace) : [];
   throw notFound(names, given, { namespace: IN_NAMESPACES.has(names) ? namespace : undefined, near });
 }
 
@@ -197,14 +198,19 @@ async function latestLetters(client: Carillon, given: string, within: Within): P
   return lists.flat();
 }
 
-/** Names and keys to say instead of one that nothing has. */
+/** Names and keys to say instead of one that nothing has: those that contain it, else one of the newest jobs that is spelled like it. */
 async function similarJobs(
   client: Carillon,
   given: string,
   namespace: string | undefined,
 ): Promise<string[]> {
   const found = await readFew(client.jobs.list({ namespace, text: given, limit: SIMILAR_MAX }));
-  return [...new Set(found.map(({ key, name }) => key ?? name))].slice(0, SIMILAR_MAX);
+  if (found.length > 0) return [...new Set(found.map(({ key, name }) => key ?? name))].slice(0, SIMILAR_MAX);
+  const newest = await client.jobs.list({ namespace, limit: LOOKED_THROUGH }).page();
+  // Only here: most commands need nothing of it, and it takes long to load.
+  const { nearestWord } = await import('@carillon/contract');
+  const words = newest.items.flatMap(({ key, name }) => (key === null ? [name] : [key, name]));
+  return [nearestWord(given, words) ?? []].flat();
 }
 
 async function findJobs(client: Carillon, given: string, within: Within): Promise<ListedJob[]> {

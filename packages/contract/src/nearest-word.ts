@@ -1,5 +1,15 @@
-/** The known word that a misspelt one most likely meant; undefined when none is close enough to be a help. */
+/**
+ * The known word that a misspelt or shortened one most likely meant (`retries`: `max_retries`); undefined when none is close enough to be
+ * a help.
+ */
 export function nearestWord(word: string, known: Iterable<string>): string | undefined {
+  const words = [...known];
+  const { best, distance } = closest(word, words);
+  // One letter that is wrong says more than a word that is within many.
+  return distance <= 1 ? best : (containing(word, words) ?? best);
+}
+
+function closest(word: string, known: readonly string[]): { best: string | undefined; distance: number } {
   const wanted = plain(word);
   let best: string | undefined;
   // Two letters swapped are a distance of two; in a very short word that would fit anything.
@@ -10,7 +20,24 @@ export function nearestWord(word: string, known: Iterable<string>): string | und
     best = candidate;
     bestDistance = distance;
   }
-  return best;
+  return { best, distance: bestDistance };
+}
+
+/** Shorter ones are part of too many. */
+const PART_LENGTH_MIN = 4;
+
+/** The only one that has this as one of its words, or as several that follow each other; of several, the only one that begins with it. */
+function containing(word: string, known: readonly string[]): string | undefined {
+  const wanted = withBounds(word);
+  if (wanted.length < PART_LENGTH_MIN + 2) return undefined;
+  const found = known.filter((candidate) => withBounds(candidate).includes(wanted));
+  const beginning = found.filter((candidate) => withBounds(candidate).startsWith(wanted));
+  const [one, second] = found.length > 1 ? beginning : found;
+  return second === undefined ? one : undefined;
+}
+
+function withBounds(word: string): string {
+  return `_${word.slice(0, 64).toLowerCase().replaceAll(/[-. ]/g, '_')}_`;
 }
 
 /** Case and separators are the commonest mistakes and count for nothing. Cut, because the words come from strangers. */

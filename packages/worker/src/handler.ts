@@ -44,6 +44,11 @@ export interface RunLog {
   error(text: string): void;
   /** Bytes as a program wrote them. A promise when the log is full for now: whoever can wait waits for it before it writes more. */
   write(stream: OutputStream, bytes: Uint8Array): Promise<void> | undefined;
+  /**
+   * Of every stream, the line that has no end yet: it is shown when it has one, so what is said after this stands behind it. isCut: what
+   * wrote it was stopped, perhaps within a secret.
+   */
+  endLines(options?: { readonly isCut?: boolean }): void;
 }
 
 /** Where a run goes on after a crash, a drain or a failure. */

@@ -55,6 +55,33 @@ describe('RunVoice', () => {
     expect(channel.heard).toEqual(['7 stdout one\n', '7 stderr two\n', '7 system three']);
   });
 
+  it('ends the lines that have no end, the one that began first before the others', () => {
+    const { voice, channel } = voiceOf();
+    void voice.write('stderr', Buffer.from('done\nfatal: '));
+    void voice.write('stdout', Buffer.from('half'));
+    void voice.write('stderr', Buffer.from('disk full'));
+    channel.heard.length = 0;
+    voice.endLines();
+    voice.endLines();
+    voice.info('whole');
+    voice.endLines();
+    expect(channel.heard).toEqual(['7 stderr \n', '7 stdout \n', '7 stdout whole\n']);
+  });
+
+  it('ends a line also where a secret may have begun in it, and shows nothing of that if it was stopped', () => {
+    const heardBy = (isCut: boolean) => {
+      const channel = new HeardChannel();
+      const mask = SecretMask.of(['correct-horse']);
+      const voice = new RunVoice({ run: claimedRun(), channel, now: () => 7, mask });
+      void voice.write('stdout', Buffer.from('correct-hors'));
+      voice.endLines({ isCut });
+      void voice.close({ isCut });
+      return channel.heard;
+    };
+    expect(heardBy(false)).toEqual(['7 stdout correct-hors', '7 stdout \n']);
+    expect(heardBy(true)).toEqual(['7 stdout ***', '7 stdout \n']);
+  });
+
   it('keeps progress between 0 and 100', () => {
     const { voice, channel } = voiceOf();
     voice.progress(-3);

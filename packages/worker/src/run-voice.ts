@@ -5,6 +5,8 @@ import { HandlerError, type RunCheckpoint, type RunLog } from './handler.ts';
 import type { OutputStream, RunChannel } from './run-channel.ts';
 import type { MaskedStream, SecretMask } from './secret-mask.ts';
 
+const NEWLINE = Buffer.from('\n');
+
 export interface RunVoiceOptions {
   readonly run: ClaimedRun;
   readonly channel: RunChannel;
@@ -25,6 +27,8 @@ export class RunVoice implements RunLog, RunCheckpoint {
   #isOpen = true;
   /** What a secret may begin with is kept back, so each stream is masked by itself. */
   #masked: Map<OutputStream, MaskedStream> | undefined;
+  /** Whose last line has no end yet; the line that began first stands first. */
+  readonly #unended = new Set<OutputStream>();
   #saved: { readonly value: JsonValue } | undefined;
   /** The save under way, without its error. */
   #saving: Promise<void> | undefined;
@@ -45,6 +49,12 @@ export class RunVoice implements RunLog, RunCheckpoint {
     if (!this.#isOpen) return undefined;
     const shown = this.#options.mask ? this.#streamOf(stream, this.#options.mask).push(bytes) : bytes;
     return shown && this.#send(stream, shown);
+  }
+
+  endLines({ isCut = false }: { isCut?: boolean } = {}): void {
+    if (!this.#isOpen) return;
+    this.#sendHeld(isCut);
+    for (const stream of [...this.#unended]) void this.#send(stream, NEWLINE);
   }
 
   progress(percent: number, message?: string): void {
@@ -112,17 +122,24 @@ export class RunVoice implements RunLog, RunCheckpoint {
   close({ isCut = false }: { isCut?: boolean } = {}): Promise<void> | undefined {
     if (!this.#isOpen) return undefined;
     this.#isOpen = false;
-    for (const [stream, masked] of this.#masked ?? []) {
-      const rest = isCut ? masked.cut() : masked.end();
-      if (rest) void this.#send(stream, rest);
-    }
+    this.#sendHeld(isCut);
     const { channel, run } = this.#options;
     if (this.#saving === undefined) return channel.close(run);
     return this.#saving.then(() => channel.close(run));
   }
 
+  #sendHeld(isCut: boolean): void {
+    for (const [stream, masked] of this.#masked ?? []) {
+      const rest = isCut ? masked.cut() : masked.end();
+      if (rest) void this.#send(stream, rest);
+    }
+  }
+
   #send(stream: OutputStream, bytes: Uint8Array): Promise<void> | undefined {
     const { channel, run, now } = this.#options;
+    const lastEnd = bytes.lastIndexOf(NEWLINE[0]!);
+    if (lastEnd >= 0) this.#unended.delete(stream);
+    if (lastEnd < bytes.length - 1) this.#unended.add(stream);
     return channel.output(run, { stream, atMs: now(), bytes });
   }
 

@@ -179,12 +179,8 @@ async function noteOthersOfName(cli: Cli, { name, key }: NewJob, jobId: string):
   const client = await cli.client();
   const page = await optional(client.jobs.list({ name, limit: NAMESAKES_MAX }).page());
   const own = page?.items.find(({ job_id: id }) => id === jobId);
-  const others = page?.items.filter(
-    (job) =>
-      job !== own &&
-      job.namespace === own?.namespace &&
-      ['SCHEDULED', 'RUNNING', 'PAUSED'].includes(job.status),
-  );
+  // Also those that have ended: the name stands for more than one job from now on.
+  const others = page?.items.filter((job) => job !== own && job.namespace === own?.namespace);
   if (!others?.length) return;
   const short = shortIds(others.map(({ job_id: id }) => id));
   const ids = others.map(({ job_id: id }) => short(id)).join(', ');

@@ -48,7 +48,9 @@ export const importCrontab = command('import crontab', 'Make jobs of the lines o
     for (const { line, note } of plan) if (note !== undefined) out.warn(`line ${line}: ${note}`);
     const checked = await checkJobs(cli, plan);
     const refusals = checked.filter(({ refusal }) => refusal !== undefined);
-    for (const { line, refusal } of refusals) out.warn(`line ${line} would be refused: ${refusal}`);
+    // With --yes nobody is asked any more, and what the server refuses in its preview is not sent: that is its answer.
+    const fate = yes && !dryRun ? 'was' : 'would be';
+    for (const { line, refusal } of refusals) out.warn(`line ${line} ${fate} refused: ${refusal}`);
     if (dryRun || !out.json) showPlan(cli, checked, { paused });
     const leftOut = paused ? [] : plan.filter(({ canRun }) => canRun === false);
     tellOfIdle(cli, plan, { paused });
@@ -56,11 +58,13 @@ export const importCrontab = command('import crontab', 'Make jobs of the lines o
     if (dryRun) return isPartial || refusals.length > 0 ? EXIT.failed : EXIT.ok;
     const hopeless = new Set([...leftOut, ...refusals].map(({ line }) => line));
     const wanted = plan.filter(({ line }) => !hopeless.has(line));
-    if (wanted.length === 0) return plan.length > 0 || isPartial ? EXIT.failed : EXIT.ok;
+    if (wanted.length === 0 && refusals.length === 0)
+      return plan.length > 0 || isPartial ? EXIT.failed : EXIT.ok;
     const question = `Make ${countOf(wanted.length, 'job')}?`;
-    if (!(await isConfirmed(cli, { yes, question, otherwise: 'Nothing was made.' }))) return EXIT.ok;
-    const refused = await createJobs(cli, wanted, leftOut);
-    return isPartial || refusals.length + refused > 0 ? EXIT.failed : EXIT.ok;
+    if (wanted.length > 0 && !(await isConfirmed(cli, { yes, question, otherwise: 'Nothing was made.' })))
+      return EXIT.ok;
+    const refused = await createJobs(cli, wanted, { leftOut, refusals });
+    return isPartial || refused > 0 ? EXIT.failed : EXIT.ok;
   },
 });
 
@@ -172,16 +176,16 @@ function showPlan({ out }: Cli, plan: readonly CheckedJob[], { paused }: { pause
   );
 }
 
-/** One by one, so that a refusal names its line and the command can be repeated. Returns how many were refused. */
+/** One by one, so that a refusal names its line and the command can be repeated. Returns how many were refused, with those before. */
 async function createJobs(
   cli: Cli,
   plan: readonly RunnableJob[],
-  leftOut: readonly RunnableJob[],
+  { leftOut, refusals }: { leftOut: readonly RunnableJob[]; refusals: readonly CheckedJob[] },
 ): Promise<number> {
   const client = await cli.client();
   const signal = cli.untilInterrupted();
   const made: { line: number; name: string; job_id: string; created: boolean }[] = [];
-  const refused: { line: number; name: string; error: string }[] = [];
+  const refusedNow: { line: number; name: string; error: string }[] = [];
   const create = async ({ line, job, idempotencyKey, canRun }: RunnableJob) => {
     try {
       const { job_id, created = true } = await client.jobs.create(job, { idempotencyKey, signal });
@@ -189,7 +193,7 @@ async function createJobs(
       made.push({ line, name: job.name, job_id, created });
     } catch (error) {
       if (!(error instanceof CarillonError) || error.status !== 400) throw error;
-      refused.push({ line, name: job.name, error: error.message });
+      refusedNow.push({ line, name: job.name, error: error.message });
     }
   };
   const countCreated = () => made.filter(({ created }) => created).length;
@@ -204,7 +208,13 @@ async function createJobs(
     if (made.length > 0) cli.out.note(`${soFar}; the same command again makes only the others.`);
     throw error;
   });
-  for (const { line, error } of refused) cli.out.warn(`line ${line} was refused: ${error}`);
+  for (const { line, error } of refusedNow) cli.out.warn(`line ${line} was refused: ${error}`);
+  const refusedBefore = refusals.map(({ line, job: { name }, refusal: error = '' }) => ({
+    line,
+    name,
+    error,
+  }));
+  const refused = [...refusedBefore, ...refusedNow].sort((a, b) => a.line - b.line);
   const created = countCreated();
   const sentence = createdText({ created, existed: made.length - created, refused: refused.length });
   const left_out = leftOut.map(({ line, job: { name, handler } }) => ({ line, name, handler }));

@@ -102,6 +102,14 @@ export const JOB_FLAGS = {
   resources: resources('--resource <name=amount>', 'What a run takes up, such as cpu=2; may be repeated'),
 };
 
+/** The path of the field that the flag of this name sets: people know fields by their flags, and write them so into files. */
+export function fieldOfFlag(name: string): string | undefined {
+  const entry = Object.entries(JOB_FLAGS).find(
+    ([, flag]) => longFlag(flag) === `--${name.replaceAll('_', '-')}`,
+  );
+  return entry && (entry[1].field ?? entry[0]);
+}
+
 export type JobValues = Values<typeof JOB_FLAGS>;
 type Nested = { [name: string]: unknown };
 

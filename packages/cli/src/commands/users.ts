@@ -164,6 +164,11 @@ async function askNewPassword(
   const isTerminal = cli.world.stdin.isTTY;
   const questions = isTerminal ? [question] : [question, 'Your password: '];
   const [password = '', own] = await askPasswords(questions, cli.world);
+  if (password === '' && !isTerminal)
+    throw new UsageError(
+      'A password is needed, and the standard input holds none.',
+      'Give it as the first line of the standard input, such as < password.txt; on a terminal it is asked for.',
+    );
   return { password, own };
 }
 

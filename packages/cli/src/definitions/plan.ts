@@ -3,6 +3,7 @@
  * everything that is wrong.
  */
 import { type Carillon, CarillonError, type Job, type JobApplied } from '@carillon/client';
+import { fieldOfFlag } from '../commands/job-flags.ts';
 import { type CommandFailure, UsageError } from '../errors.ts';
 import { explainError } from '../explain-error.ts';
 import { type Definitions, type JobSource, type Problem, SET_LABEL } from './read-files.ts';
@@ -58,7 +59,10 @@ export async function makePlan(
 function problemOf(error: unknown, { job, file, lineOf }: JobSource): Problem {
   const isAboutJob = error instanceof CarillonError && [400, 404, 409, 413, 422].includes(error.status ?? 0);
   if (!isAboutJob) throw error;
-  const { field, message } = error;
+  const { field, code } = error;
+  const meant =
+    code === 'field_unknown' && !error.message.includes('Did you mean') && fieldOfFlag(field ?? '');
+  const message = meant ? `${error.message} Did you mean "${meant}"?` : error.message;
   return {
     file,
     line: lineOf(field),

@@ -216,7 +216,10 @@ describe('complaints', () => {
       { file: { http: { deny_networks: [5] } } },
       '"http.deny_networks" in ./carillon.config.json must be of type string.',
     ],
-    [{ file: [] }, 'The configuration file ./carillon.config.json must hold a JSON object.'],
+    [
+      { file: [] },
+      'The configuration file ./carillon.config.json must hold a JSON object: docs/configuration.md shows how.',
+    ],
     [{ argv: ['--public-url', 'ftp://x'] }, '--public-url must be an http:// or https:// address.'],
     [{ argv: ['--tls-cert-file', 'a.pem'] }, 'tls.key_file must be given, since tls.cert_file is.'],
     [{ argv: ['--tls-key-file', 'a.pem'] }, 'tls.cert_file must be given, since tls.key_file is.'],
@@ -247,7 +250,9 @@ describe('complaints', () => {
 
   test('a broken file is named', () => {
     writeFileSync(join(cwd, 'carillon.config.json'), '{');
-    expect(complaintOf({})).toMatch(/^The configuration file \.\/carillon\.config\.json is not valid JSON: /);
+    const complaint = complaintOf({});
+    expect(complaint).toMatch(/^The configuration file \.\/carillon\.config\.json is not valid JSON: /);
+    expect(complaint).toMatch(/\. It must be JSON: docs\/configuration\.md shows how\.$/);
   });
 });
 

@@ -84,9 +84,13 @@ function readFile(path: string, { isNamed }: { isNamed: boolean }): Values | und
     const parsed: unknown = JSON.parse(text);
     if (isValues(parsed)) return parsed;
   } catch (error) {
-    throw new ConfigError(`The configuration file ${path} is not valid JSON: ${(error as Error).message}.`);
+    throw new ConfigError(
+      `The configuration file ${path} is not valid JSON: ${(error as Error).message}. It must be JSON: docs/configuration.md shows how.`,
+    );
   }
-  throw new ConfigError(`The configuration file ${path} must hold a JSON object.`);
+  throw new ConfigError(
+    `The configuration file ${path} must hold a JSON object: docs/configuration.md shows how.`,
+  );
 }
 
 /** One that just lies in the working directory, such as /tmp, may be anybody's. */

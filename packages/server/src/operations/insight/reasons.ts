@@ -152,10 +152,15 @@ export function noSchedulerReason(sinceMs: number): Reason {
   });
 }
 
-export function runningReason(run: RunFacts): Reason {
+/** Workers beat every few seconds: one that is silent for longer may be gone, though it is not given up yet. */
+const SILENCE_TOLD_MS = 5_000;
+
+/** silentMs: how long nothing was heard of its worker. */
+export function runningReason(run: RunFacts, silentMs = 0): Reason {
   const { runId, jobId, executorId, status } = run;
   const sinceMs = run.startedAtMs ?? run.createdAtMs;
-  const where = executorId === undefined ? '' : ` on the worker ${executorId}`;
+  const heard = silentMs > SILENCE_TOLD_MS ? ` (last heard of ${Math.floor(silentMs / 1_000)} s ago)` : '';
+  const where = executorId === undefined ? '' : ` on the worker ${executorId}${heard}`;
   const heldBy = [{ runId, jobId, workerId: executorId }];
   if (status === 'CANCELLING')
     return reason('cancelling', `It was asked to stop, and has not ended yet${where}.`, { sinceMs, heldBy });

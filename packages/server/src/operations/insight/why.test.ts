@@ -231,6 +231,23 @@ describe('how a run ended', () => {
   });
 });
 
+test('of a worker that is silent for some seconds, how long is told', async () => {
+  const jobId = await create({ name: 'job', handler: 'resize', maxConcurrency: 1 });
+  await offer(['resize']);
+  await fixture.claimDue();
+  const told = async () => [
+    (await fixture.operations.whyRun(jobId as string as RunId)).reasons[0]!.text,
+    (await fixture.operations.whyJob(jobId)).reasons[0]!.text,
+  ];
+  fixture.clock.advance(4_000);
+  for (const text of await told()) expect(text).toMatch(/^It is running on the worker worker-1 since /);
+  fixture.clock.advance(6_000);
+  const silent = 'It is running on the worker worker-1 (last heard of 10 s ago) since ';
+  for (const text of await told()) expect(text).toContain(silent);
+  await fixture.storage.members.beatWorker('worker-1' as WorkerId, fixture.clock.now());
+  for (const text of await told()) expect(text).not.toContain('last heard');
+});
+
 describe('why a job does not run', () => {
   test('not due, paused since somebody paused it, cancelled', async () => {
     const jobId = await create({ name: 'job', cronExpression: '0 9 * * *' });

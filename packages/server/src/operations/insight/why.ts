@@ -23,6 +23,7 @@ import type { Standing, StripRun } from '../../storage/insight-store.ts';
 import type { RunView } from '../../storage/run-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
 import { entriesAbout } from '../support/entries-about.ts';
+import { mapInParallel } from '../support/in-parallel.ts';
 import { requireVisible, visibleRun } from '../support/visibility.ts';
 import {
   atLimitReason,
@@ -92,14 +93,27 @@ export function whyOperations(ports: OperationPorts) {
 }
 
 async function runningNow(
-  { storage, clock }: OperationPorts,
+  ports: OperationPorts,
   caller: Caller,
   { job, own }: { job: Job; own: Why },
 ): Promise<Pick<Why, 'state' | 'reasons'>> {
+  const { storage, clock } = ports;
   const runs = await storage.runs.ofJob(job.jobId, { limit: HOLDERS_MAX, resultCharsMax: 0 }, clock.now());
   const alive = runsShownTo(caller, job, runs).filter(({ status }) => isLeased(status));
   const paused = own.reasons.filter(({ code }) => code === 'paused' || code === 'cancelled');
-  return { state: 'running', reasons: [...alive.map(runningReason), ...paused] };
+  return { state: 'running', reasons: [...(await runningReasons(ports, alive)), ...paused] };
+}
+
+/** With how long their workers are silent. */
+async function runningReasons(
+  { storage, clock }: OperationPorts,
+  runs: readonly RunView[],
+): Promise<Reason[]> {
+  const nowMs = clock.now();
+  const ids = [...new Set(runs.flatMap(({ executorId }) => executorId ?? []))];
+  const workers = await mapInParallel(ids, (id) => storage.members.findWorker(id, nowMs));
+  const silent = new Map(workers.map((worker, i) => [ids[i], worker && nowMs - worker.lastSeenMs]));
+  return runs.map((run) => runningReason(run, silent.get(run.executorId)));
 }
 
 const NO_START = { position: undefined, estimatedStartMs: undefined };
@@ -192,7 +206,7 @@ async function explainRun(ports: OperationPorts, caller: Caller, { job, attempts
     case 'CLAIMED':
     case 'RUNNING':
     case 'CANCELLING':
-      return { state: 'running', reasons: [runningReason(latest)], ...NO_START };
+      return { state: 'running', reasons: await runningReasons(ports, [latest]), ...NO_START };
     case 'SUCCESS':
       return { state: 'succeeded', reasons: [succeededReason(latest)], ...NO_START };
     case 'CANCELLED': {

@@ -42,7 +42,7 @@ describe('a script', () => {
     const { channel } = await runScript(
       bash('echo a > /dev/stdout; echo b > /dev/stderr; cat /dev/stdin', { stdin: 'c' }),
     );
-    expect([channel.text('stdout'), channel.text('stderr')]).toEqual(['a\nc', 'b\n']);
+    expect([channel.text('stdout'), channel.text('stderr')]).toEqual(['a\nc\n', 'b\n']);
   });
 
   test.each([
@@ -173,8 +173,8 @@ describe('no payload reaches a shell (hazard 36)', () => {
 
   test('values of variables arrive as they are', async () => {
     for (const word of words) {
-      const { channel } = await runScript(bash('printf %s "$WORD"', { env: { WORD: word } }));
-      expect(channel.text()).toBe(word);
+      const { channel } = await runScript(bash('printf "%s\\n" "$WORD"', { env: { WORD: word } }));
+      expect(channel.text()).toBe(`${word}\n`);
     }
   });
 
@@ -384,7 +384,7 @@ echo '{"result":{"rows":[1e999]}}' >&3`),
 
   test('an earlier checkpoint is in a file; without one there is no file', async () => {
     const script = 'cat "$CARILLON_CHECKPOINT_FILE" 2>/dev/null || echo none';
-    expect((await runScript({ ...bash(script), checkpoint: { at: 3 } })).channel.text()).toBe('{"at":3}');
+    expect((await runScript({ ...bash(script), checkpoint: { at: 3 } })).channel.text()).toBe('{"at":3}\n');
     expect((await runScript(bash(script))).channel.text()).toBe('none\n');
   });
 });

@@ -164,7 +164,7 @@ async function runIn(
     const end = await running.run(() => !signal.aborted && context.isHeld()).catch(notStarted);
     if (!end) throw new HandlerError(RUN_ERRORS.takenBack());
     lines.end();
-    words.end();
+    words.end(signal.aborted);
     await words.saved();
     context.used({ peakMemoryBytes: end.peakBytes || undefined, cpuSeconds: end.cpuSeconds });
     note(context, describeEnd(end, performance.now() - startedAt));

@@ -1,7 +1,7 @@
 /** Whatever a script writes, and however much: bytes arrive as they are, and memory stays flat. */
 import { describe, expect, test } from 'vitest';
 import type { OutputStream } from '../../run-channel.ts';
-import { bash, RecordingChannel, runScript } from './script.fixture.ts';
+import { bash, eventually, RecordingChannel, runScript, startScript } from './script.fixture.ts';
 
 /** Counts what it is given, and asks for a pause after each chunk. */
 class SlowChannel extends RecordingChannel {
@@ -32,7 +32,7 @@ test('400 MB of output wait for the log: no more than one chunk of a stream is o
   const timer = setInterval(() => {
     peak = Math.max(peak, process.memoryUsage().rss);
   }, 20);
-  const { outcome } = await runScript({ ...bash('head -c 400000000 /dev/zero'), channel });
+  const { outcome } = await runScript({ ...bash('head -c 399999999 /dev/zero; echo'), channel });
   clearInterval(timer);
   expect(outcome.kind).toBe('SUCCESS');
   expect(channel.bytes).toBe(400_000_000);
@@ -51,22 +51,46 @@ test('what a script wrote last is read, although the log takes it late', async (
     }
   }
   const channel = new LateChannel();
-  await runScript({ ...bash('head -c 300000 /dev/zero'), channel });
+  await runScript({ ...bash('head -c 299999 /dev/zero; echo'), channel });
   expect(channel.bytes).toBe(300_000);
 });
 
 test('binary output arrives as it is', async () => {
-  const script = 'import sys\nsys.stdout.buffer.write(bytes(range(256)) * 100)';
+  const script = 'import sys\nsys.stdout.buffer.write(bytes(range(256)) * 100 + b"\\n")';
+  const bytes = Buffer.from([...Array(256).keys()]);
   const { channel } = await runScript({ payload: { interpreter: 'python3', script } });
   expect(
-    channel.bytesOf('stdout').equals(Buffer.concat(Array(100).fill(Buffer.from([...Array(256).keys()])))),
+    channel.bytesOf('stdout').equals(Buffer.concat([...Array(100).fill(bytes), Buffer.from('\n')])),
   ).toBe(true);
 });
 
 test('output without line ends arrives, and its end is quoted within bounds', async () => {
   const { outcome, channel } = await runScript(bash('head -c 200000 /dev/zero | tr "\\0" x >&2; exit 1'));
-  expect(channel.bytesOf('stderr').byteLength).toBe(200_000);
+  expect(channel.text('stderr').trimEnd()).toHaveLength(200_000);
   expect(outcome.kind === 'FAILED' && outcome.error.length).toBeLessThan(700);
+});
+
+describe('how the script ended is the last line of its log, also where its last line has no end', () => {
+  const said = (channel: RecordingChannel) =>
+    channel.chunks.map(({ stream, bytes }) => `${stream} ${bytes}`).join('');
+
+  test.each([
+    ['stdout', 'printf "disk full"; exit 1'],
+    ['stderr', 'printf "disk full" >&2; exit 1'],
+  ])('on %s', async (stream, script) => {
+    const { channel } = await runScript(bash(script));
+    expect(said(channel)).toMatch(new RegExp(`^${stream} disk full(${stream} )?\nsystem exit code 1 after`));
+  });
+
+  test('where it was stopped, perhaps within a secret', async () => {
+    const secrets = ['hunter2-hunter2'];
+    const script = 'trap "printf %.14s $1; exit 1" TERM; echo up; sleep 60 & wait';
+    const { run, channel, ended } = startScript({ ...bash(script, { args: secrets }), secrets });
+    await eventually(() => channel.text().includes('up\n'));
+    run.requestStop('cancelled', 'cancelled', 0);
+    await ended;
+    expect(said(channel)).toMatch(/stdout up\nstdout \*\*\*stdout \nsystem exit code 1 after/);
+  });
 });
 
 test('a script that closes its output and goes on is waited for', async () => {

@@ -29,9 +29,10 @@ export class ScriptWords implements ControlListener, SaidWords {
     return this.#context.log.write(stream, bytes);
   }
 
-  /** There is no more output. */
-  end(): void {
+  /** There is no more output: how the script ended is the last line of the log. isCut: the script was stopped. */
+  end(isCut: boolean): void {
     this.#keep(this.#maskedErrors?.end());
+    this.#context.log.endLines({ isCut });
   }
 
   #keep(bytes: Uint8Array | undefined): void {
