@@ -93,7 +93,7 @@ function Handled({ letter, ended }: { letter: DeadLetter; ended: Ended }) {
   if (next !== null)
     return (
       <Link to="/runs/$runId" params={{ runId: next }}>
-        {letter.redriven_run_id === null ? 'resolved' : 'redriven'}
+        {letter.redriven_run_id === null ? 'resolved' : 'run again'}
       </Link>
     );
   const { run_id: runId, job_name: jobName } = letter;
@@ -203,7 +203,7 @@ export function DeadLettersScreen() {
             {narrowed
               ? 'There may be others: drop a filter to see them.'
               : handled
-                ? 'Those that were redriven or have succeeded since stand here.'
+                ? 'Those that were redriven, run again or have succeeded since stand here.'
                 : 'No run was given up, or all of them were handled.'}
           </Empty>
         }
