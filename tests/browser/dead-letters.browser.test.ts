@@ -72,12 +72,32 @@ describe.skipIf(!hasBrowser())('dead letters', () => {
     await lettersOf(4);
     isMended = true;
     await page.goto('/dead');
-    await row('charge').getByRole('button', { name: 'Redrive' }).dblclick();
-    await page.getByText('charge was sent round again.').waitFor();
-    await row('charge').waitFor({ state: 'detached' });
+    // The topmost: all others would move up.
+    const jobs = page.getByRole('row').getByRole('link');
+    await jobs.nth(3).waitFor();
+    const [top = '', ...rest] = await jobs.allTextContents();
+    const others = rest.map((name) => row(name));
+    const heights = () => Promise.all(others.map(async (other) => (await other.boundingBox())!.y));
+    const before = await heights();
+    await row(top).getByRole('button', { name: 'Redrive' }).dblclick();
+    await page.getByText(`${top} was sent round again.`).waitFor();
+    await lettersOf(3);
+    // No other letter moves under the pointer, and a click where it was does nothing.
+    const redriven = row(top).getByRole('button', { name: 'Redriven' });
+    expect(await redriven.getAttribute('aria-disabled')).toBe('true');
+    await page.getByRole('navigation').getByLabel('3 open').waitFor();
+    await page.mouse.down();
+    await page.mouse.up();
+    expect(await heights()).toEqual(before);
+    expect(await stage.admin.deadLetters.list({ handled: false }).toArray()).toHaveLength(3);
+    expect(new URL(page.url()).pathname).toBe('/dead');
+    await page.mouse.move(640, 20);
+    await row(top).waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Redrive all that match' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText(/^3 letters match/).waitFor();
+    const named = dialog.getByRole('list', { name: 'The first of them' }).getByRole('listitem');
+    expect((await named.allTextContents()).sort()).toEqual(rest.sort());
     await expectAccessibleInBothSchemes(page);
     await dialog.getByRole('button', { name: 'Redrive 3' }).click();
     await dialog.getByText('3 redriven').waitFor();
@@ -88,6 +108,22 @@ describe.skipIf(!hasBrowser())('dead letters', () => {
     await page.setViewportSize({ width: 360, height: 740 });
     await expectFits(page);
     await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  test('of one job say so in a filter that can be dropped, also where it has none', async () => {
+    isMended = false;
+    await fail('of another');
+    await lettersOf(1);
+    const { job_id: jobId } = await stage.admin.jobs.create({
+      ...{ name: 'never failed', handler: 'fail', schedule_time: '2099-01-01T00:00:00Z' },
+    });
+    await page.goto(`/dead?job=${jobId}`);
+    await page.getByRole('heading', { name: 'No dead letters of this job' }).waitFor();
+    await page.getByText('Job: never failed').waitFor();
+    await expectAccessibleInBothSchemes(page);
+    await page.getByRole('button', { name: 'Drop the filter Job: never failed' }).click();
+    await row('of another').waitFor();
+    expect(new URL(page.url()).search).toBe('');
   });
 
   test('tell that they cannot be read', async () => {

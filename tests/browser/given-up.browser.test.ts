@@ -64,6 +64,28 @@ describe.skipIf(!hasBrowser())('a run that was given up', () => {
     await shoot(page, 'run-redriven-as');
   });
 
+  test('that was run again rather than redriven says so', async () => {
+    const { job_id: id } = await failingJob(stage, 'run again', { max_retries: 0 });
+    const letter = await givenUp(stage, id);
+    await page.goto(`/runs/${letter.run_id}`);
+    await page.getByRole('button', { name: 'Run again', exact: true }).click();
+    await page.getByText('Run again by nina from run').waitFor();
+    await page.goto(`/runs/${letter.run_id}`);
+    await region('Given up')
+      .getByText(/It was run again as .* by nina/)
+      .waitFor();
+    expect(await page.getByText('redriven').count()).toBe(0);
+  });
+
+  test('tells those who may not read logs nothing of a log', async () => {
+    const { job_id: id } = await failingJob(stage, 'no log for viewers', { schedule_time: undefined });
+    await givenUp(stage, id);
+    const grants = [{ namespace: 'default', role: 'viewer' }];
+    const viewer = await stage.signedIn('vic', grants, `/jobs/${id}`);
+    await viewer.getByText('Mend the cause.', { exact: true }).waitFor();
+    expect(await viewer.getByText('Open the log').count()).toBe(0);
+  });
+
   test('shows the payload that it had, though the job was edited since', async () => {
     await stage.admin.jobs.update(jobId, { payload: { size: 2 } });
     await page.goto(`/runs/${runId}?tab=payload`);

@@ -208,7 +208,7 @@ describe.skipIf(!hasBrowser())('jobs, on the page', () => {
     const id = await make('acted on');
     const page = await stage.signedIn('ada', ADMIN, `/jobs/${id}`);
     await page.getByRole('button', { name: 'Pause' }).click();
-    await page.getByText(/paused, so that nothing runs/).waitFor();
+    await page.getByText(/paused: nothing of its schedule starts until it is resumed/).waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByText(/; next/).waitFor();
     await page.getByRole('button', { name: 'Run now' }).click();
@@ -259,6 +259,10 @@ describe.skipIf(!hasBrowser())('jobs, on the page', () => {
     await page.reload();
     await fires.first().waitFor();
     await expectFits(page);
+    await stage.admin.jobs.pause(id);
+    await page.getByRole('heading', { name: 'Next fires if it is resumed, times of UTC' }).waitFor();
+    await fires.nth(4).waitFor();
+    expect(await fires.getByRole('button').count()).toBe(0);
   });
 
   test('many others at the same instant are told in the preview and on the calendar', async () => {

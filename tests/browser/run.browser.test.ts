@@ -224,6 +224,13 @@ describe.skipIf(!hasBrowser())('a run', () => {
     await viewer.context().close();
   });
 
+  test('whose id is none says only that', async () => {
+    await page.goto('/runs/abc');
+    const alert = page.getByRole('alert');
+    await alert.getByText(/The id of a run is a UUID/).waitFor();
+    expect(await alert.textContent()).not.toContain('removed meanwhile');
+  });
+
   test('fits a narrow screen', async () => {
     const run = await make({ name: 'narrow', handler: 'ok' }, 'SUCCESS');
     await page.setViewportSize({ width: 360, height: 740 });

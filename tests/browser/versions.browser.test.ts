@@ -54,6 +54,24 @@ describe.skipIf(!hasBrowser())('versions of a job, on the page', () => {
     await expectAccessibleInBothSchemes(page);
   });
 
+  test('names what changed as the interface does, and shows a script by its lines', async () => {
+    const { job_id: id } = await stage.admin.jobs.create({
+      ...{ name: 'backup', handler: 'script', schedule_time: '2099-01-01T00:00:00Z' },
+      payload: { interpreter: 'bash', script: 'echo one\necho two' },
+    });
+    await stage.admin.jobs.update(id, {
+      ...{ max_retries: 5, retry: { max_delay_seconds: 60 } },
+      payload: { interpreter: 'bash', script: 'echo one\necho three' },
+    });
+    const page = await stage.signedIn('ed', EDITOR, `/jobs/${id}?tab=versions`);
+    const changes = page.getByRole('table', { name: 'Changes of version 2' });
+    await changes.getByRole('row', { name: /^max_retries.*3.*5/ }).waitFor();
+    await changes.getByRole('row', { name: /^retry\.max_delay_seconds.*300.*60/ }).waitFor();
+    const script = changes.getByRole('row', { name: /^payload\.script/ });
+    expect(await script.locator('mark').allTextContents()).toEqual(['wo', 'hree']);
+    expect(await changes.textContent()).not.toMatch(/delay_ms_max|\\n/);
+  });
+
   test('a job that somebody changed meanwhile is left alone, and the difference is shown anew', async () => {
     const id = await makeTwoVersions('raced');
     const page = await stage.signedIn('ed', EDITOR, `/jobs/${id}?tab=versions`);

@@ -49,6 +49,7 @@ export const queryKeys = {
   schedule: (what: string, ...rest: readonly unknown[]): QueryKey => ['schedules', what, ...rest],
   jobToEdit: (jobId: string | undefined): QueryKey => ['to-edit', jobId],
   search: (wanted: string): QueryKey => ['search', wanted],
+  namesakes: (wanted: string, except: string | undefined): QueryKey => ['namesakes', wanted, except],
 
   /** Those that the page shows names of, and all lists of them. */
   namespaces: (...rest: readonly unknown[]): QueryKey => ['namespaces', ...rest],

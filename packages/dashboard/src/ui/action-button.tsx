@@ -28,18 +28,20 @@ interface ActionButtonProps extends Pick<ButtonProps, 'size' | 'variant' | 'colo
   readonly confirm?: Confirmation | undefined;
   /** Why it makes no sense now. */
   readonly disabledBecause?: string | undefined;
+  /** In a row that this takes out of its list: nothing moves while the pointer is there. */
+  readonly keepsRow?: boolean | undefined;
   /** Answers what to say when it is done; nothing is said where it answers undefined. The key is the same for every try of one click. */
   readonly run: (idempotencyKey: string) => Promise<string | undefined>;
 }
 
 export function ActionButton(props: ActionButtonProps) {
-  const { label, action, namespace, userId, confirm, disabledBecause, run, ...look } = props;
+  const { label, action, namespace, userId, confirm, disabledBecause, keepsRow, run, ...look } = props;
   const permission = usePermission(action, { namespace, userId });
   const [asking, setAsking] = useState(false);
   const task = useMutation({
     mutationFn: run,
     onSuccess: (said) => {
-      releaseLists();
+      if (!keepsRow) releaseLists();
       setAsking(false);
       if (said !== undefined) notify({ message: said });
     },

@@ -37,6 +37,9 @@ const ADVICE: Partial<Record<Reason['code'], readonly [words: string, ...steps: 
   schedule_ended: ['Give it a new schedule, or run it once more.', 'edit', 'run'],
 };
 
+/** For those who may not read logs. */
+const WITHOUT_LOGS: typeof ADVICE = { failed: ['Mend the cause.'] };
+
 export interface AdviceProps {
   readonly reason: Reason;
   readonly jobId: string;
@@ -45,7 +48,8 @@ export interface AdviceProps {
 }
 
 export function Advice({ reason, ...of }: AdviceProps) {
-  const [words, ...steps] = ADVICE[reason.code] ?? [];
+  const mayReadLogs = usePermission('logs.read', { namespace: of.namespace }).allowed;
+  const [words, ...steps] = (!mayReadLogs && WITHOUT_LOGS[reason.code]) || (ADVICE[reason.code] ?? []);
   if (words === undefined || reason.fix === null) return null;
   return (
     <Group gap="xs">

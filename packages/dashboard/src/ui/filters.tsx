@@ -102,6 +102,29 @@ export function ChoicesFilter({ label, value, options, onChange, width = 220 }: 
   );
 }
 
+interface FilterChipProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onRemove: () => void;
+}
+
+/** A filter that only a link sets: it is seen, and can be dropped. */
+export function FilterChip({ label, value, onRemove }: FilterChipProps) {
+  return (
+    <Button
+      size="xs"
+      variant="default"
+      maw={280}
+      aria-label={`Drop the filter ${label}: ${value}`}
+      title={value}
+      rightSection={<span aria-hidden="true">×</span>}
+      onClick={onRemove}
+    >
+      {label}: {value}
+    </Button>
+  );
+}
+
 /** Keys are shortcuts again. Where a list of choices is open, Esc closes it first. */
 function leaveByEscape({ key, target }: React.KeyboardEvent) {
   if (key === 'Escape' && target instanceof HTMLInputElement && target.ariaExpanded !== 'true') target.blur();

@@ -1,7 +1,10 @@
 /** A run that was given up: after how many attempts, what became of it since, and what a person can do now. */
 import type { DeadLetter } from '@carillon/client';
 import { Alert, Group, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
+import { carillon } from '../api/carillon.ts';
+import { queryKeys } from '../api/query-keys.ts';
 import { usePermission } from '../api/session.ts';
 import { LinkButton } from './link-button.tsx';
 import { RedriveButton } from './redrive-button.tsx';
@@ -35,6 +38,7 @@ export function GivenUp(props: GivenUpProps) {
     attempts === 0 ? 'without an attempt' : `after ${attempts} attempt${attempts === 1 ? '' : 's'}`;
   const next = redriven ?? resolved;
   const words = WHY[letter.reason];
+  const how = useHow(redriven);
   const open = (id: string) => void navigate({ to: '/runs/$runId', params: { runId: id } });
   return (
     <Alert color="red" variant="default" role="region" aria-label="Given up" title={`Given up ${after}`}>
@@ -61,7 +65,7 @@ export function GivenUp(props: GivenUpProps) {
             </>
           ) : (
             <>
-              {redriven === null ? 'A later run of the job has succeeded: ' : 'It was redriven as '}
+              {redriven === null ? 'A later run of the job has succeeded: ' : `It was ${how} as `}
               <Link to="/runs/$runId" params={{ runId: next }} className="mono">
                 {next}
               </Link>
@@ -89,4 +93,16 @@ export function GivenUp(props: GivenUpProps) {
       </Stack>
     </Alert>
   );
+}
+
+/** It was sent round again as a dead letter, or run again as any run can be: both handle it. */
+function useHow(runId: string | null): 'redriven' | 'run again' {
+  const { data } = useQuery({
+    queryKey: queryKeys.run(runId ?? ''),
+    queryFn: ({ signal }) => carillon.runs.get(runId!, { signal }),
+    enabled: runId !== null,
+    retry: false,
+    placeholderData: undefined,
+  });
+  return data?.trigger === 'redrive' ? 'redriven' : 'run again';
 }

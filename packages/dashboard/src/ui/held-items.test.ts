@@ -27,6 +27,20 @@ describe('a list that somebody is at', () => {
     expect(items.map(({ text }) => text)).toEqual(['c']);
   });
 
+  test('lets no other row move to the place of one that its own button took out of the list', () => {
+    const after = (shown: string[], fresh: string[], hasMore = false) => {
+      const { items, waiting } = holdItems(list(...shown), list(...fresh), {
+        ...{ idOf, hasMore, ended: new Set(['b']) },
+      });
+      return { items: items.map(({ text }) => text), waiting };
+    };
+    // The last that was read, and the next is read in its place.
+    expect(after(['c', 'b'], ['c', 'a'], true)).toEqual({ items: ['c', 'b', 'a'], waiting: 0 });
+    // The only one, and another has come meanwhile.
+    expect(after(['b'], ['d'])).toEqual({ items: ['b'], waiting: 1 });
+    expect(after(['b'], [])).toEqual({ items: ['b'], waiting: 0 });
+  });
+
   test('shows everything of a list that has nothing in common with it', () => {
     expect(held(['a'], ['x', 'y'])).toEqual({ items: ['x', 'y'], waiting: 0 });
     expect(held([], ['x'])).toEqual({ items: ['x'], waiting: 0 });

@@ -4,17 +4,27 @@
  */
 import { useMemo, useRef, useState, useSyncExternalStore } from 'react';
 
+const NONE: ReadonlySet<string> = new Set();
+
 export interface Held<T> {
   readonly items: readonly T[];
   /** How many new ones wait. */
   readonly waiting: number;
 }
 
-/** `shown` is what stands there now; `fresh` is what the list holds by now, in order. hasMore: what follows was not read. */
+interface HoldOptions<T> {
+  readonly idOf: (item: T) => string;
+  /** What follows was not read. */
+  readonly hasMore?: boolean;
+  /** Rows that their own button has taken out of the list: no other one moves to their place. */
+  readonly ended?: ReadonlySet<string> | undefined;
+}
+
+/** `shown` is what stands there now; `fresh` is what the list holds by now, in order. */
 export function holdItems<T>(
   shown: readonly T[],
   fresh: readonly T[],
-  { idOf, hasMore = false }: { idOf: (item: T) => string; hasMore?: boolean },
+  { idOf, hasMore = false, ended = NONE }: HoldOptions<T>,
 ): Held<T> {
   if (shown.length === 0) return { items: fresh, waiting: 0 };
   const now = new Map(fresh.map((item) => [idOf(item), item]));
@@ -23,9 +33,13 @@ export function holdItems<T>(
   fresh.forEach((item, index) => {
     if (known.has(idOf(item))) lastKnown = index;
   });
-  // Nothing of it is left: another list.
-  if (lastKnown === -1) return { items: fresh, waiting: 0 };
-  const end = hasMore ? shown.findLastIndex((item) => now.has(idOf(item))) + 1 : shown.length;
+  const isKept = (item: T) => now.has(idOf(item)) || ended.has(idOf(item));
+  if (lastKnown === -1) {
+    const kept = shown.filter(isKept);
+    // Nothing of it is left: another list.
+    return kept.length === 0 ? { items: fresh, waiting: 0 } : { items: kept, waiting: fresh.length };
+  }
+  const end = hasMore ? shown.findLastIndex(isKept) + 1 : shown.length;
   const items = [
     ...shown.slice(0, end).map((item) => now.get(idOf(item)) ?? item),
     ...fresh.slice(lastKnown + 1),
@@ -60,12 +74,14 @@ export function useHeldItems<T>(
     pinned,
     isMoved,
     hasMore,
+    ended,
   }: {
     idOf: (item: T) => string;
     question: string | undefined;
     pinned: boolean;
     isMoved: boolean;
     hasMore: boolean;
+    ended?: ReadonlySet<string> | undefined;
   },
 ) {
   const [busy, setBusy] = useState({ pointer: false, scrolled: false });
@@ -81,8 +97,11 @@ export function useHeldItems<T>(
     before.current.question === question &&
     before.current.released === released;
   const held = useMemo(
-    () => (isHeld ? holdItems(before.current.items, fresh, { idOf, hasMore }) : { items: fresh, waiting: 0 }),
-    [isHeld, fresh, idOf, hasMore],
+    () =>
+      isHeld
+        ? holdItems(before.current.items, fresh, { idOf, hasMore, ended })
+        : { items: fresh, waiting: 0 },
+    [isHeld, fresh, idOf, hasMore, ended],
   );
   before.current = { question, released, items: isMoved ? [] : held.items };
   return {

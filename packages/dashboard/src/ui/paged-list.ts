@@ -92,14 +92,17 @@ export function usePagedList<T>({ queryKey, list, refetchMs, isDeep }: PagedList
     });
   };
 
-  /** Reads the pages of these rows again, each from where it begins: rows change, and none moves. */
-  const refresh = async (from: number, to: number) => {
+  /** Reads the pages of these rows again, each from where it begins: rows change, and none moves, also where one has `ended`. */
+  const refresh = async (from: number, to: number, isEnded: (item: T) => boolean) => {
     for (const [i, start] of starts.entries()) {
       const page = query.data!.pages[i]!;
       if (start.start > to || start.start + page.items.length < from) continue;
       const fresh = await read(start).catch(() => undefined);
       if (fresh)
-        queries.setQueryData<Pages<T>>(queryKey, (data) => data && replaced(data, start, fresh.items));
+        queries.setQueryData<Pages<T>>(
+          queryKey,
+          (data) => data && replaced(data, start, fresh.items, isEnded),
+        );
     }
   };
   return { ...query, offset, readBefore, refresh };
@@ -115,8 +118,18 @@ function topOf<T>({ pages, pageParams }: Pages<T>): Pages<T> {
   return { pages: pages.slice(0, count), pageParams: pageParams.slice(0, count) };
 }
 
-function replaced<T>(data: Pages<T>, start: PageStart, items: T[]): Pages<T> {
-  const pages = data.pages.map((page, i) => (data.pageParams[i] === start ? { ...page, items } : page));
+function replaced<T>(
+  data: Pages<T>,
+  start: PageStart,
+  fresh: readonly T[],
+  isEnded: (item: T) => boolean,
+): Pages<T> {
+  const pages = data.pages.map((page, i) => {
+    if (data.pageParams[i] !== start) return page;
+    const items = [...fresh];
+    for (const [at, item] of page.items.entries()) if (isEnded(item)) items.splice(at, 0, item);
+    return { ...page, items };
+  });
   return { ...data, pages };
 }
 

@@ -11,18 +11,33 @@ interface RedriveButtonProps extends Pick<ButtonProps, 'size' | 'variant'> {
   readonly jobName: string | null | undefined;
   readonly namespace?: string | undefined;
   readonly onRedriven?: ((newRunId: string) => void) | undefined;
+  /** In a list of those that nobody has handled. */
+  readonly row?: LetterRow | undefined;
 }
 
-export function RedriveButton({ runId, jobName, namespace, onRedriven, ...look }: RedriveButtonProps) {
+interface LetterRow {
+  /** It is redriven, and stands there until the pointer leaves the list. */
+  readonly isEnded: boolean;
+  readonly end: (isEnded: boolean) => void;
+}
+
+export function RedriveButton({ runId, jobName, namespace, onRedriven, row, ...look }: RedriveButtonProps) {
   const queries = useQueryClient();
   return (
     <ActionButton
-      label="Redrive"
+      label={row?.isEnded ? 'Redriven' : 'Redrive'}
+      disabledBecause={row?.isEnded ? 'It was sent round again.' : undefined}
+      keepsRow={row !== undefined}
       action="dead_letters.redrive"
       namespace={namespace}
       {...look}
       run={async () => {
-        const { run_id: newRunId } = await carillon.deadLetters.redrive(runId);
+        // Before it is sent: the stream may tell of it before it is answered.
+        row?.end(true);
+        const { run_id: newRunId } = await carillon.deadLetters.redrive(runId).catch((error: unknown) => {
+          row?.end(false);
+          throw error;
+        });
         await Promise.all(
           (['dead', 'runs', 'jobs', 'stats'] as const).map((about) =>
             queries.invalidateQueries({ queryKey: queryKeys.all(about) }),

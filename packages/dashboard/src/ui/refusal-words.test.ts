@@ -17,6 +17,9 @@ test('what is of use to people stays', () => {
   expect(of('zone_unknown')).toBe(CATALOGUE.zone_unknown.fix);
   expect(of('job_not_found')).toBe('It may have been removed meanwhile.');
   expect(of('field_invalid')).toBeUndefined();
+  const { fix } = CATALOGUE.run_not_found;
+  const message = 'The id of a run is a UUID, such as 01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f.';
+  expect(fixWords({ code: 'run_not_found', message, fix })).toBeUndefined();
 });
 
 test('what stands at a field does not name it as programs do', () => {

@@ -5,6 +5,7 @@
 
 interface Refusal {
   readonly code: string;
+  readonly message?: string | undefined;
   readonly fix?: string | undefined;
 }
 
@@ -30,12 +31,15 @@ const OWN: Readonly<Record<string, string | undefined>> = {
   internal: 'Report it with the number of the request.',
 };
 
+const NO_ID = /^The id of an? .* is a UUID/;
 const REQUEST = /\b(GET|POST|PUT|PATCH|DELETE) \/api/;
 
 /** What to do about it. */
-export function fixWords({ code, fix }: Refusal): string | undefined {
+export function fixWords({ code, message, fix }: Refusal): string | undefined {
   if (Object.hasOwn(OWN, code)) return OWN[code];
   if (fix === undefined || !REQUEST.test(fix)) return fix;
+  // What can be the id of nothing was never there.
+  if (code.endsWith('_not_found') && message && NO_ID.test(message)) return undefined;
   if (code.endsWith('_not_found')) return 'It may have been removed meanwhile.';
   return (
     fix

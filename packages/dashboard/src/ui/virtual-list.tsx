@@ -39,6 +39,8 @@ interface VirtualListProps<T> {
   readonly selection?:
     | { readonly ids: ReadonlySet<string>; readonly change: (ids: ReadonlySet<string>) => void }
     | undefined;
+  /** Rows that their own button has taken out of the list: they stand where they are until the pointer leaves it. */
+  readonly ended?: ReadonlySet<string> | undefined;
   readonly refetchMs?: number | undefined;
   readonly onItems?: ((items: readonly T[]) => void) | undefined;
 }
@@ -53,7 +55,7 @@ const DEEP_PX = 100 * ROW_PX;
 const WIDTHS = { sm: 640, md: 960, lg: 1280 } as const;
 
 export function VirtualList<T>(props: VirtualListProps<T>) {
-  const { label, queryKey, list, idOf, onOpen, empty, selection, refetchMs, onItems } = props;
+  const { label, queryKey, list, idOf, onOpen, empty, selection, ended, refetchMs, onItems } = props;
   const frame = useRef<HTMLDivElement>(null);
   const place = useListPlace(label);
   const question = JSON.stringify(queryKey);
@@ -74,6 +76,7 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
     // Rows of other pages than before are other rows; those that are read above them are not new.
     isMoved: isDeep || offset > 0,
     hasMore: query.hasNextPage,
+    ended,
   });
   // Rows that waited stand above those that are seen from here on.
   const waited = useRef(waiting);
@@ -137,7 +140,9 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
   useEffect(() => {
     if (isShown && offset > 0 && firstIndex < offset + OVERSCAN) query.readBefore();
   });
-  useInvalidation(queryKey, () => isDeep && void query.refresh(firstIndex, lastIndex));
+  const isEnded = (item: T) => ended?.has(idOf(item)) === true;
+  useInvalidation(queryKey, () => isDeep && void query.refresh(firstIndex, lastIndex, isEnded));
+  useTouchElsewhere(frame, () => hold({ pointer: false }));
 
   const [at, setRow] = useState(place.before?.at ?? -1);
   const setAt = (index: number) => {
@@ -195,7 +200,8 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
         aria-rowcount={-1}
         tabIndex={0}
         onPointerEnter={() => hold({ pointer: true })}
-        onPointerLeave={() => hold({ pointer: false })}
+        // A finger leaves with every tap, and may tap once more.
+        onPointerLeave={({ pointerType }) => pointerType !== 'touch' && hold({ pointer: false })}
         onScroll={({ currentTarget: { scrollTop } }) => {
           place.keep({ scrollTop });
           hold({ scrolled: scrollTop > 0 });
@@ -305,6 +311,18 @@ function unique<T>(items: readonly T[], idOf: (item: T) => string): T[] {
 
 function isControl(target: EventTarget): boolean {
   return target instanceof Element && target.closest('a, button, input, label') !== null;
+}
+
+function useTouchElsewhere(frame: React.RefObject<HTMLDivElement | null>, onTouch: () => void): void {
+  const call = useRef(onTouch);
+  call.current = onTouch;
+  useEffect(() => {
+    const look = ({ pointerType, target }: PointerEvent) => {
+      if (pointerType === 'touch' && !frame.current?.contains(target as Node)) call.current();
+    };
+    document.addEventListener('pointerdown', look);
+    return () => document.removeEventListener('pointerdown', look);
+  }, [frame]);
 }
 
 function useWidth(frame: React.RefObject<HTMLDivElement | null>): number {

@@ -2,11 +2,13 @@
 
 import type { DeadLetter } from '@carillon/client';
 import { Group, SegmentedControl, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
 import { carillon } from '../../api/carillon.ts';
 import { queryKeys } from '../../api/query-keys.ts';
 import { Empty } from '../../ui/empty.tsx';
-import { ChoiceFilter, FilterBar, TextFilter, useFilters } from '../../ui/filters.tsx';
+import { ChoiceFilter, FilterBar, FilterChip, TextFilter, useFilters } from '../../ui/filters.tsx';
 import { withHiddenNote } from '../../ui/hidden-note.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { optionsOf } from '../../ui/options.ts';
@@ -27,7 +29,13 @@ const REASONS = optionsOf({
 
 const wordOf = (reason: string) => REASONS.find(({ value }) => value === reason)?.label ?? reason;
 
-const COLUMNS: readonly Column<DeadLetter>[] = [
+/** Letters that were redriven in this list, and how they get there. */
+interface Ended {
+  readonly ids: ReadonlySet<string>;
+  readonly end: (runId: string, isEnded: boolean) => void;
+}
+
+const columnsOf = (ended: Ended): readonly Column<DeadLetter>[] => [
   {
     key: 'job',
     title: 'Job',
@@ -72,18 +80,62 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
     from: 'sm',
     cell: ({ died_at: at }) => <Instant at={at} />,
   },
-  { key: 'handled', title: '', width: '80px', cell: (letter) => <Handled letter={letter} /> },
+  {
+    key: 'handled',
+    title: '',
+    width: '88px',
+    cell: (letter) => <Handled letter={letter} ended={ended} />,
+  },
 ];
 
-function Handled({ letter }: { letter: DeadLetter }) {
+function Handled({ letter, ended }: { letter: DeadLetter; ended: Ended }) {
   const next = letter.redriven_run_id ?? letter.resolved_by;
   if (next !== null)
     return (
       <Link to="/runs/$runId" params={{ runId: next }}>
-        {letter.redriven_run_id === null ? 'resolved' : 'redriven'}
+        {letter.redriven_run_id === null ? 'resolved' : 'run again'}
       </Link>
     );
-  return <RedriveButton runId={letter.run_id} jobName={letter.job_name} size="compact-xs" />;
+  const { run_id: runId, job_name: jobName } = letter;
+  const row = {
+    isEnded: ended.ids.has(runId),
+    end: (isEnded: boolean) => ended.end(runId, isEnded),
+  };
+  return <RedriveButton {...{ runId, jobName, row }} size="compact-xs" />;
+}
+
+/** They are told apart for as long as the screen is shown. */
+function useEnded(): Ended {
+  const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
+  return useMemo(
+    () => ({
+      ids,
+      end: (runId, isEnded) =>
+        setIds((before) => new Set([...before].filter((id) => id !== runId).concat(isEnded ? runId : []))),
+    }),
+    [ids],
+  );
+}
+
+function emptyTitle(
+  { job, reason, handler, user, handled }: ReturnType<typeof route.useSearch>,
+  narrowed: boolean,
+): string {
+  const ofJobAlone = job !== undefined && [reason, handler, user].every((value) => value === undefined);
+  if (handled) return ofJobAlone ? 'None of this job was handled yet' : 'None was handled yet';
+  if (ofJobAlone) return 'No dead letters of this job';
+  return narrowed ? 'No dead letter matches' : 'No dead letters';
+}
+
+/** A job that is gone is named by its id. */
+function JobChip({ jobId, onRemove }: { jobId: string; onRemove: () => void }) {
+  const { data } = useQuery({
+    queryKey: queryKeys.job(jobId),
+    queryFn: ({ signal }) => carillon.jobs.get(jobId, { signal }),
+    retry: false,
+    placeholderData: undefined,
+  });
+  return <FilterChip label="Job" value={data?.name ?? jobId.slice(0, 8)} onRemove={onRemove} />;
 }
 
 export function DeadLettersScreen() {
@@ -93,6 +145,8 @@ export function DeadLettersScreen() {
   const { ns, reason, handler, job, handled = false, user } = search;
   const filter = { namespace: ns, reason, handler, job_id: job, user_id: user };
   const narrowed = [reason, handler, job, user].some((value) => value !== undefined);
+  const ended = useEnded();
+  const columns = useMemo(() => columnsOf(ended), [ended]);
   return (
     <Stack gap="sm">
       <Group justify="space-between">
@@ -134,19 +188,23 @@ export function DeadLettersScreen() {
           value={handler}
           onChange={(value) => change({ handler: value })}
         />
+        {job !== undefined && <JobChip jobId={job} onRemove={() => change({ job: undefined })} />}
       </FilterBar>
       <VirtualList
         label="Dead letters"
         queryKey={queryKeys.deadLetters(search)}
         list={() => carillon.deadLetters.list({ ...filter, handled, limit: 50 })}
-        columns={COLUMNS}
+        columns={columns}
+        ended={handled ? undefined : ended.ids}
         idOf={({ run_id: id }) => id}
         onOpen={({ run_id: runId }) => void navigate({ to: '/runs/$runId', params: { runId } })}
         empty={
-          <Empty title={handled ? 'None was handled yet' : 'No dead letters'}>
-            {handled
-              ? 'Those that were redriven or have succeeded since stand here.'
-              : 'No run was given up, or all of them were handled.'}
+          <Empty title={emptyTitle(search, narrowed)}>
+            {narrowed
+              ? 'There may be others: drop a filter to see them.'
+              : handled
+                ? 'Those that were redriven, run again or have succeeded since stand here.'
+                : 'No run was given up, or all of them were handled.'}
           </Empty>
         }
       />

@@ -1,4 +1,4 @@
-/** Redrives all open letters that match: counts them first, goes on in parts, tells how far it is, and can be stopped. */
+/** Redrives all open letters that match: counts them and names ten first, goes on in parts, tells how far it is, and can be stopped. */
 
 import type { RedriveManyRequest } from '@carillon/client';
 import { Button, Group, Modal, Progress, Stack, Text, TextInput, Tooltip } from '@mantine/core';
@@ -7,10 +7,14 @@ import { useRef, useState } from 'react';
 import { carillon } from '../../api/carillon.ts';
 import { queryKeys } from '../../api/query-keys.ts';
 import { usePermission } from '../../api/session.ts';
+import { Names } from '../../ui/bulk/names.tsx';
 import { releaseLists } from '../../ui/held-items.ts';
 import { Problem } from '../../ui/problem.tsx';
 
 const PART = 200;
+/** The server counts no further. */
+const COUNTED_MAX = 1_000;
+const NAMES_MAX = 10;
 /** From here on the number is typed. */
 const TYPED_FROM = 100;
 
@@ -23,6 +27,7 @@ export function RedriveMany({ filter }: { filter: RedriveManyRequest['filter'] }
   const permission = usePermission('dead_letters.redrive', { namespace: filter.namespace });
   const queries = useQueryClient();
   const [matched, setMatched] = useState<number>();
+  const [names, setNames] = useState<readonly string[]>([]);
   const [typed, setTyped] = useState('');
   const [done, setDone] = useState<Done>();
   const [error, setError] = useState<unknown>();
@@ -33,8 +38,13 @@ export function RedriveMany({ filter }: { filter: RedriveManyRequest['filter'] }
     setError(undefined);
     setDone(undefined);
     setTyped('');
+    setNames([]);
     try {
-      const report = await carillon.deadLetters.redriveMany({ filter, dry_run: true });
+      const [report, { items }] = await Promise.all([
+        carillon.deadLetters.redriveMany({ filter, dry_run: true }),
+        carillon.deadLetters.list({ ...filter, handled: false, limit: NAMES_MAX }).page(),
+      ]);
+      setNames(items.map(({ job_id: jobId, job_name: name }) => name ?? jobId));
       setMatched(report.matched);
     } catch (problem) {
       setMatched(0);
@@ -91,8 +101,11 @@ export function RedriveMany({ filter }: { filter: RedriveManyRequest['filter'] }
           <Text size="sm">
             {matched === 0
               ? 'No open letter matches.'
-              : `${matched}${(matched ?? 0) >= 1_000 ? ' or more' : ''} letters match. Each is sent round again as a new run with the payload of its job as it is now.`}
+              : `${matched}${(matched ?? 0) >= COUNTED_MAX ? ' or more' : ''} letters match. Each is sent round again as a new run with the payload of its job as it is now.`}
           </Text>
+          {done === undefined && names.length > 0 && (
+            <Names names={names} count={matched ?? 0} orMore={(matched ?? 0) >= COUNTED_MAX} />
+          )}
           {many && done === undefined && (
             <TextInput
               label={`Type ${matched} to confirm`}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cliCommand, curlCommand, shellWord, typescriptCode } from './commands.ts';
+import { cliCommand, curlCommand, flagsAt, shellWord, typescriptCode } from './commands.ts';
 
 const url = 'http://127.0.0.1:7420';
 const body = {
@@ -30,6 +30,20 @@ describe('a job as a command', () => {
         '--label team=billing',
       ].join(' \\\n  '),
     );
+  });
+
+  test('of the command line finds the server by itself where the page is on its machine', () => {
+    const own = 'npx --no-install carillon jobs';
+    const { name } = body;
+    expect(cliCommand({ url, body: { name }, commandFlags: '' })).toBe(`${own} create 'ada'\\''s report'`);
+    expect(cliCommand({ url, body: {}, jobId: 'j1', commandFlags: ' --data /srv/carillon' })).toContain(
+      `${own} update j1 --data /srv/carillon --file -`,
+    );
+    expect(flagsAt(new URL('http://127.0.0.1:7420/'), '')).toBe('');
+    expect(flagsAt(new URL('http://[::1]:7420/'), ' --data /d')).toBe(' --data /d');
+    // Elsewhere, and for those whom the server names none: by the address, with a key of their own.
+    expect(flagsAt(new URL('https://carillon.example.org/'), ' --data /d')).toBeUndefined();
+    expect(flagsAt(new URL('http://127.0.0.1:7420/'), null)).toBeUndefined();
   });
 
   test('of the command line gives the definition as JSON where a field has no flag', () => {

@@ -13,6 +13,8 @@ export interface CommandSubject {
   readonly body: Body;
   /** Of a change. */
   readonly jobId?: string | undefined;
+  /** With which the command finds this server by itself, with its key. Undefined: by its address, and a key in the environment. */
+  readonly commandFlags?: string | undefined;
 }
 
 export function curlCommand({ url, body, jobId }: CommandSubject): string {
@@ -25,12 +27,14 @@ export function curlCommand({ url, body, jobId }: CommandSubject): string {
 }
 
 /** By flags where every field has one, else with the definition as JSON on the standard input. */
-export function cliCommand({ url, body, jobId }: CommandSubject): string {
-  const command = `CARILLON_URL=${shellWord(url)} ${COMMAND} jobs`;
+export function cliCommand({ url, body, jobId, commandFlags }: CommandSubject): string {
+  const command = `${commandFlags === undefined ? `CARILLON_URL=${shellWord(url)} ` : ''}${COMMAND} jobs`;
+  const where = commandFlags ?? '';
   const flags = jobId === undefined ? flagsOf(body) : undefined;
-  if (flags) return [`${command} create ${shellWord(String(body.name ?? ''))}`, ...flags].join(' \\\n  ');
+  if (flags)
+    return [`${command} create ${shellWord(String(body.name ?? ''))}${where}`, ...flags].join(' \\\n  ');
   const verb = jobId === undefined ? 'create' : `update ${jobId}`;
-  return `${command} ${verb} --file - <<'JSON'\n${JSON.stringify(body, null, 2)}\nJSON`;
+  return `${command} ${verb}${where} --file - <<'JSON'\n${JSON.stringify(body, null, 2)}\nJSON`;
 }
 
 export function typescriptCode({ url, body, jobId }: CommandSubject): string {
@@ -47,6 +51,13 @@ export function typescriptCode({ url, body, jobId }: CommandSubject): string {
     call,
   ].join('\n');
 }
+
+/** The flags that the server names are for its own machine: they are of use where the page is looked at there. */
+export function flagsAt(address: URL, told: string | null | undefined): string | undefined {
+  return LOOPBACK.test(address.hostname) ? (told ?? undefined) : undefined;
+}
+
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 const PLAIN_FLAGS: Readonly<Record<string, string>> = {
   key: '--job-key',

@@ -2,9 +2,10 @@
 import { Code, Group, SegmentedControl } from '@mantine/core';
 import { useState } from 'react';
 import { BASE_URL } from '../../api/carillon.ts';
+import { useCaller } from '../../api/session.ts';
 import { Card } from '../../ui/card.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
-import { type CommandSubject, cliCommand, curlCommand, typescriptCode } from './commands.ts';
+import { type CommandSubject, cliCommand, curlCommand, flagsAt, typescriptCode } from './commands.ts';
 import type { Body } from './job-body.ts';
 
 const LANGUAGES = ['curl', 'CLI', 'TypeScript'] as const;
@@ -25,7 +26,8 @@ export function CopyAs({
   title?: string;
 }) {
   const [language, setLanguage] = useState<Language>('curl');
-  const text = RENDER[language]({ url: BASE_URL.href.replace(/\/$/, ''), body, jobId });
+  const commandFlags = flagsAt(BASE_URL, useCaller()?.command_flags);
+  const text = RENDER[language]({ url: BASE_URL.href.replace(/\/$/, ''), body, jobId, commandFlags });
   return (
     <Card title={title} actions={<CopyButton text={text} />}>
       <Group>

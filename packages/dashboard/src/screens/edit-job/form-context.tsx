@@ -14,6 +14,7 @@ export interface FormState {
   readonly owner?: { readonly id: string; readonly name: string } | undefined;
   /** Editing a job that is there. */
   readonly isEdit: boolean;
+  readonly jobId?: string | undefined;
 }
 
 const FormContext = createContext<FormState | undefined>(undefined);

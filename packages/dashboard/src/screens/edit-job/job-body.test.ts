@@ -88,16 +88,27 @@ describe('a change of a job', () => {
 
 describe('two changes of one job', () => {
   const base = { name: 'Report', priority: 'medium', payload: { url: 'a' } };
-  const theirs = { ...base, priority: 'high', name: 'Report of sales' };
+  const theirs = {
+    ...base,
+    ...{ priority: 'high', name: 'Report of sales', payload: { url: 'a', method: 'POST' } },
+  };
   const yours = { ...base, priority: 'low', payload: { url: 'b' } };
 
-  test('are shown field by field, with what both changed', () => {
+  test('are shown field by field, with who changed it', () => {
     expect(
-      conflictsOf(base, theirs, yours).map(({ field, theirs, yours, both }) => [field, theirs, yours, both]),
+      conflictsOf(base, theirs, yours).map(({ field, theirs, yours, by }) => [field, theirs, yours, by]),
     ).toEqual([
-      ['name', 'Report of sales', 'Report', false],
-      ['priority', 'high', 'low', true],
-      ['payload.url', 'a', 'b', false],
+      ['name', 'Report of sales', 'Report', 'them'],
+      ['priority', 'high', 'low', 'both'],
+      ['payload.method', 'POST', undefined, 'them'],
+      ['payload.url', 'a', 'b', 'you'],
+    ]);
+    const alike = conflictsOf(base, { ...base, priority: 'low' }, { ...base, priority: 'low' });
+    expect(alike).toMatchObject([{ field: 'priority', by: 'alike' }]);
+    const { payload: _, ...without } = base;
+    expect(conflictsOf(base, without, yours).filter(({ by }) => by === 'both')).toMatchObject([
+      { field: 'payload' },
+      { field: 'payload.url' },
     ]);
   });
 
@@ -105,7 +116,7 @@ describe('two changes of one job', () => {
     expect(rebased(base, theirs, yours)).toEqual({
       name: 'Report of sales',
       priority: 'low',
-      payload: { url: 'b' },
+      payload: { url: 'b', method: 'POST' },
     });
   });
 });

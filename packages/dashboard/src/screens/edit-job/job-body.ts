@@ -125,8 +125,8 @@ export function patchOf(before: Body, after: Body): JobFields {
 export interface Conflict extends FieldChange {
   readonly theirs: Json | undefined;
   readonly yours: Json | undefined;
-  /** Both changed it, differently. */
-  readonly both: boolean;
+  /** Who changed it; both: differently, so that only one of them can stay. */
+  readonly by: 'them' | 'you' | 'alike' | 'both';
 }
 
 /** What two people did to one job: to `base`, which both began with. */
@@ -140,18 +140,32 @@ export function conflictsOf(base: Body, theirs: Body, yours: Body): Conflict[] {
       ...{ field, before, after: you?.after },
       theirs: them ? them.after : before,
       yours: you ? you.after : before,
-      both: them !== undefined && you !== undefined && !isSame(them.after, you.after),
+      by: whoOf(field, them, you),
     };
   });
+
+  function whoOf(field: string, them: FieldChange | undefined, you: FieldChange | undefined): Conflict['by'] {
+    if (them && you) return isSame(them.after, you.after) ? 'alike' : 'both';
+    // One of them changed a part of what the other replaced as a whole.
+    const others = them ? byYou : byThem;
+    for (const other of others.keys()) if (isWithin(other, field) || isWithin(field, other)) return 'both';
+    return them ? 'them' : 'you';
+  }
 }
+
+const isWithin = (field: string, outer: string) => field.startsWith(`${outer}.`);
 
 /** Your changes, made to their version: what you left alone is as they have it. */
 export function rebased(base: Body, theirs: Body, yours: Body): Body {
   let merged = theirs;
   for (const name of new Set([...Object.keys(base), ...Object.keys(yours)])) {
     if (isSame(base[name] ?? undefined, yours[name] ?? undefined)) continue;
+    const [was, them, you] = [base[name], theirs[name], yours[name]];
     const { [name]: _, ...others } = merged;
-    merged = yours[name] === undefined ? others : { ...merged, [name]: yours[name] };
+    // Member by member, as the changes are shown.
+    if (isObject(was) && isObject(them) && isObject(you))
+      merged = { ...merged, [name]: rebased(was, them, you) as Json };
+    else merged = you === undefined ? others : { ...merged, [name]: you };
   }
   return merged;
 }

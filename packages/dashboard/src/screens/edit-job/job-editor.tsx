@@ -12,7 +12,6 @@ import { carillon } from '../../api/carillon.ts';
 import { KEPT } from '../../api/polling.ts';
 import { queryKeys } from '../../api/query-keys.ts';
 import { Waiting } from '../../ui/card.tsx';
-import { Problem } from '../../ui/problem.tsx';
 import { CopyAs } from './copy-as.tsx';
 import { type Draft, dropDraft, keepDraft, readDraft } from './draft-store.ts';
 import classes from './edit-job.module.css';
@@ -73,7 +72,7 @@ export function JobEditor({ draftId, title, initial, job }: JobEditorProps) {
   return (
     <FormProvider
       value={{
-        ...{ body, replace, errors, isEdit: job !== undefined, owner: ownerOf(job) },
+        ...{ body, replace, errors, isEdit: job !== undefined, jobId, owner: ownerOf(job) },
         set: (path, value) => replace(withValue(body, path, value)),
       }}
     >
@@ -119,9 +118,8 @@ export function JobEditor({ draftId, title, initial, job }: JobEditorProps) {
                   <HowSection />
                 </>
               )}
-              {refusal !== undefined && <Problem error={refusal} />}
               <SaveBar
-                {...{ body, base, job, patch, changed, start }}
+                {...{ body, base, job, patch, changed, start, refusal }}
                 onRefusal={setRefusal}
                 onMissing={setMissing}
                 isReadable={text === undefined}

@@ -9,9 +9,11 @@ import { carillon, isSignedOut } from '../../api/carillon.ts';
 import { queryKeys } from '../../api/query-keys.ts';
 import { usePermission } from '../../api/session.ts';
 import { notify } from '../../ui/notify.ts';
+import { Problem } from '../../ui/problem.tsx';
 import { randomKey } from '../../ui/random-key.ts';
 import classes from './edit-job.module.css';
 import { type Body, bodyOfJob, rebased, valueAt } from './job-body.ts';
+import { namesakesOf } from './namesakes.tsx';
 import { ConflictDialog, SaveDialog } from './save-dialogs.tsx';
 
 interface SaveBarProps {
@@ -26,6 +28,8 @@ interface SaveBarProps {
   /** Puts another body and base under what is on the page. */
   readonly rebase: (body: Body, base: { body: Body; version: number }) => void;
   readonly forget: () => void;
+  /** Of the last try. */
+  readonly refusal: unknown;
   readonly onRefusal: (error: unknown) => void;
   /** Fields that have to be filled in first. */
   readonly onMissing: (errors: readonly unknown[]) => void;
@@ -34,7 +38,8 @@ interface SaveBarProps {
 const STALE = new Set(['version_mismatch', 'job_changed']);
 
 export function SaveBar(props: SaveBarProps) {
-  const { body, base, job, patch, changed, isReadable, start, rebase, forget, onRefusal, onMissing } = props;
+  const { body, base, job, patch, changed, isReadable, start, rebase, forget } = props;
+  const { refusal, onRefusal, onMissing } = props;
   const navigate = useNavigate();
   const queries = useQueryClient();
   const [asking, setAsking] = useState(false);
@@ -51,19 +56,25 @@ export function SaveBar(props: SaveBarProps) {
         : await carillon.jobs.create(body as unknown as NewJob, { idempotencyKey }),
     onSuccess: async ({ job_id: jobId, name }) => {
       forget();
-      notify({ message: `${name ?? 'The job'} was ${job ? 'saved' : 'made'}.` });
+      const others = job ? [] : await namesakesOf(body, { except: jobId }).catch(() => []);
+      notify({
+        message: `${name ?? 'The job'} was ${job ? 'saved' : 'made'}.${others.length > 0 ? ' There is another job of this name.' : ''}`,
+      });
       await queries.invalidateQueries({ queryKey: queryKeys.all('jobs') });
       await navigate({ to: '/jobs/$jobId', params: { jobId } });
     },
     onError: async (error) => {
-      setAsking(false);
       if (isSignedOut(error)) return queries.setQueryData(queryKeys.session(), null);
       if (!(error instanceof CarillonError && STALE.has(error.code)) || !job) {
         onRefusal(error);
+        // The question stays open: without it, the page would look as after a save.
+        if (fieldOf(error) === undefined) return;
+        setAsking(false);
         return focusField(error);
       }
       try {
         setTheirs(await carillon.jobs.get(job.job_id));
+        setAsking(false);
       } catch (problem) {
         onRefusal(problem);
       }
@@ -85,6 +96,11 @@ export function SaveBar(props: SaveBarProps) {
   };
   return (
     <Group className={classes.bar} justify="space-between">
+      {refusal !== undefined && !asking && (
+        <div className={classes.refusal}>
+          <Problem error={refusal} />
+        </div>
+      )}
       <Text size="xs" c="dimmed">
         {changed ? 'Not saved yet; kept in this tab.' : ''}
       </Text>
@@ -120,9 +136,13 @@ export function SaveBar(props: SaveBarProps) {
           before={base.body}
           after={body}
           busy={save.isPending}
-          error={null}
+          error={save.isPending ? undefined : refusal}
           onClose={() => setAsking(false)}
-          onSave={() => !save.isPending && save.mutate()}
+          onSave={() => {
+            if (save.isPending) return;
+            onRefusal(undefined);
+            save.mutate();
+          }}
         />
       )}
       {theirs && base && (
@@ -175,14 +195,18 @@ function missingIn(body: Body): readonly CarillonError[] {
 
 /** Where the refused field is on the page, it gets the focus. */
 function focusField(error: unknown): void {
+  const found = fieldOf(error);
+  found?.closest('details')?.setAttribute('open', '');
+  found?.focus();
+}
+
+function fieldOf(error: unknown): HTMLElement | undefined {
   const field = error instanceof CarillonError ? error.field : undefined;
-  if (field === undefined) return;
+  if (field === undefined) return undefined;
   const names = [field, field.split(/[.[]/, 2).join('.'), field.split(/[.[]/, 1)[0] ?? ''];
   for (const name of names) {
     const found = document.querySelector<HTMLElement>(`[data-field="${CSS.escape(name)}"]`);
-    if (!found) continue;
-    found.closest('details')?.setAttribute('open', '');
-    found.focus();
-    return;
+    if (found) return found;
   }
+  return undefined;
 }

@@ -39,6 +39,8 @@ export function SaveDialog({ before, after, busy, error, onClose, onSave }: Save
   );
 }
 
+const WHO = { them: 'them', you: 'you', alike: 'both alike', both: 'both' } as const;
+
 interface ConflictDialogProps {
   readonly base: Body;
   readonly yours: Body;
@@ -52,21 +54,42 @@ interface ConflictDialogProps {
 
 export function ConflictDialog({ base, yours, theirs, onClose, onMerge, onDiscard }: ConflictDialogProps) {
   const rows = conflictsOf(base, bodyOfJob(theirs), yours);
+  const contested = rows.filter(({ by }) => by === 'both');
+  const kept = rows.filter(({ by }) => by !== 'both');
   return (
     <Modal opened onClose={onClose} title="Somebody changed this job meanwhile" size="xl" centered>
       <Stack gap="md">
         <Text size="sm">
           Nothing was saved, and what you typed is still there. It has version {theirs.version} now.
         </Text>
-        <ChangesTable
-          label="Theirs and yours"
-          columns={['Theirs', 'Yours']}
-          rows={rows.map(({ field, theirs: them, yours: you, both }) => ({
-            field,
-            values: [them, you],
-            mark: both ? 'both changed it' : undefined,
-          }))}
-        />
+        {contested.length > 0 && (
+          <>
+            <Text size="sm">Both of you changed these: one of the two can stay.</Text>
+            <ChangesTable
+              label="Theirs and yours"
+              columns={['Theirs', 'Yours']}
+              rows={contested.map(({ field, theirs: them, yours: you }) => ({ field, values: [them, you] }))}
+            />
+          </>
+        )}
+        {kept.length > 0 && (
+          <>
+            <Text size="sm">
+              {contested.length > 0 ? 'These' : 'You changed different fields. All of them'} stay when yours
+              is put on top of theirs:
+            </Text>
+            <ChangesTable
+              label="Changes that stay"
+              isDifference
+              columns={['Before', 'After']}
+              rows={kept.map(({ field, before, theirs: them, yours: you, by }) => ({
+                field,
+                values: [before, by === 'you' ? you : them],
+                mark: `changed by ${WHO[by]}, kept`,
+              }))}
+            />
+          </>
+        )}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             Back to the form

@@ -5,14 +5,16 @@ import { Card } from '../../ui/card.tsx';
 import { useHandlers, useNamespaces } from '../jobs/use-names.ts';
 import { ORDER, TextField } from './fields.tsx';
 import { useField, useForm } from './form-context.tsx';
+import { useNamesakeNote } from './namesakes.tsx';
 import { PayloadFields } from './payload-fields.tsx';
 
 export function WhatSection() {
   const { isEdit } = useForm();
+  const namesake = useNamesakeNote();
   return (
     <Card title="What">
       <SimpleGrid cols={{ base: 1, sm: isEdit ? 2 : 3 }} spacing="sm">
-        <TextField path="name" label="Name" placeholder="Nightly report" required />
+        <TextField path="name" label="Name" placeholder="Nightly report" description={namesake} required />
         <TextField
           path="key"
           label="Key (optional)"

@@ -24,13 +24,14 @@ import {
 } from './fire-calendar.ts';
 import classes from './job.module.css';
 import { othersText, worstOf } from './others.ts';
+import { zoneOfFires } from './zone-of-fires.ts';
 
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 const TIMES_SHOWN_MAX = 3;
 
 export function CalendarTab({ job, month: asked }: { job: Job; month: string | undefined }) {
   const own = useZone();
-  const zone = job.time_zone ?? own;
+  const zone = zoneOfFires(job, own);
   const navigate = useNavigate();
   const today = dayKey(new Date(), zone);
   const month = isMonth(asked) ? asked : today.slice(0, 7);

@@ -12,6 +12,7 @@ import { useNow } from '../../ui/now.ts';
 import { useZone } from '../../ui/preferences.tsx';
 import { clockTime, dayName, duration } from '../../ui/time.ts';
 import { HERD_MIN, othersText } from './others.ts';
+import { firesTitle, zoneOfFires } from './zone-of-fires.ts';
 
 const SHOWN = 5;
 
@@ -20,7 +21,6 @@ type Fire = SchedulePreview['fires'][number];
 export function NextFires({ job }: { job: Job }) {
   const { job_id: jobId, version, next_run_at: next, status } = job;
   const own = useZone();
-  const zone = job.time_zone ?? own;
   const isRecurring = job.schedule_type === 'CRON' || job.schedule_type === 'INTERVAL';
   const fires = useQuery({
     // With every fire and every change there are others.
@@ -32,7 +32,7 @@ export function NextFires({ job }: { job: Job }) {
   if (!isRecurring || isOver || (next === null && job.skipped_fires.length === 0 && status !== 'PAUSED'))
     return null;
   return (
-    <Card title={zone === own ? 'Next fires' : `Next fires, times of ${zone}`}>
+    <Card title={firesTitle(job, own)}>
       <Loaded of={fires} height={150}>
         {({ fires: found, others_at: others }) => (
           <Table verticalSpacing={3} horizontalSpacing={4} withRowBorders={false} aria-label="Next fires">
@@ -62,7 +62,7 @@ interface FireRowProps {
 function FireRow({ job, fire, others }: FireRowProps) {
   const own = useZone();
   const now = useNow();
-  const zone = job.time_zone ?? own;
+  const zone = zoneOfFires(job, own);
   const { at, skipped_by: by } = fire;
   const date = new Date(at);
   const when = `${dayName(date, zone)} ${clockTime(date, zone, { seconds: date.getTime() % 60_000 !== 0 })}`;
@@ -84,7 +84,7 @@ function FireRow({ job, fire, others }: FireRowProps) {
         )}
       </Table.Td>
       <Table.Td w={90} ta="right">
-        <SkipButton job={job} fire={fire} when={when} />
+        {(by !== null || job.status !== 'PAUSED') && <SkipButton job={job} fire={fire} when={when} />}
       </Table.Td>
     </Table.Tr>
   );

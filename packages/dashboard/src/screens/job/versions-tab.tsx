@@ -1,5 +1,5 @@
 /** Who changed the job, when, and what; and an earlier version brought back. */
-import type { Job, JobVersion, Json } from '@carillon/client';
+import type { Job, JobVersion } from '@carillon/client';
 import { actorText } from '@carillon/domain';
 import { Button, Group, Stack, Text, Tooltip } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
@@ -11,6 +11,7 @@ import { Card, Loaded } from '../../ui/card.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { ChangesTable } from '../edit-job/changes-table.tsx';
+import { recordedChanges } from './recorded-fields.ts';
 import { RestoreDialog } from './restore-dialog.tsx';
 
 const SHOWN_MAX = 50;
@@ -111,9 +112,8 @@ function Version({ version: shown, actions }: { version: JobVersion; actions: Re
           label={`Changes of version ${version ?? ''}`}
           isDifference
           columns={['Before', 'After']}
-          rows={changes.map(({ field, before, after }) => ({
-            field,
-            values: [before as Json | undefined, after as Json | undefined],
+          rows={recordedChanges(changes).map(({ field, before, after }) => ({
+            ...{ field, values: [before, after] },
           }))}
         />
       )}

@@ -19,7 +19,7 @@ test('a job that will run says how, how soon and when', () => {
 });
 
 test('a job that will not run says why', () => {
-  expect(say({ status: 'PAUSED' })).toContain('paused, so that nothing runs until it is resumed.');
+  expect(say({ status: 'PAUSED' })).toContain('paused: nothing of its schedule starts until it is resumed.');
   expect(say({ status: 'CANCELLED' })).toContain('cancelled');
   expect(say({ next_run_at: null })).toContain('nothing is due any more.');
   const skipped_fires = [

@@ -7,7 +7,7 @@ export function whenSentence(job: Job, { zone, now }: { zone: string; now: numbe
   const words = capital(scheduleWords(job, zone));
   switch (job.status) {
     case 'PAUSED':
-      return `${words}; paused, so that nothing runs until it is resumed.`;
+      return `${words}; paused: nothing of its schedule starts until it is resumed.`;
     case 'CANCELLED':
       return `${words}; it was cancelled, and does not run again.`;
     case 'COMPLETED':

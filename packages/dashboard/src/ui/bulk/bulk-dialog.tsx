@@ -19,6 +19,7 @@ import {
   type Reason,
   workThrough,
 } from './bulk-work.ts';
+import { Names } from './names.tsx';
 
 /** More than so many must be typed. */
 const TYPED_FROM = 100;
@@ -178,26 +179,6 @@ export function BulkDialog<Filter>(props: BulkDialogProps<Filter>) {
         </Stack>
       </form>
     </Modal>
-  );
-}
-
-/** Runs of one job share its name. */
-function Names({ names, count }: { names: readonly string[]; count: number }) {
-  const times = new Map<string, number>();
-  for (const name of names) times.set(name, (times.get(name) ?? 0) + 1);
-  return (
-    <>
-      <List size="sm" aria-label="The first of them" className="wrap-anywhere">
-        {[...times].map(([name, number]) => (
-          <List.Item key={name}>{number === 1 ? name : `${name} (${number})`}</List.Item>
-        ))}
-      </List>
-      {count > names.length && names.length > 0 && (
-        <Text size="sm" c="dimmed">
-          and {count - names.length} more
-        </Text>
-      )}
-    </>
   );
 }
 
