@@ -1,7 +1,11 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:http2';
 import { ManualClock } from '@carillon/foundation';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { eventually } from '../../../../tests/support/eventually.ts';
+import { claimantIn, INSTALLATION } from '../shared-limit/claimant.fixture.ts';
+import type { Claimant } from '../shared-limit/shared-limit.ts';
 import { GatewayFixture } from './gateway.fixture.ts';
 import { LargeBodies } from './large-bodies.ts';
 
@@ -31,7 +35,7 @@ describe('turns', () => {
   });
 
   function ask(group: string, caller: string, workMs = 10): void {
-    void bodies.turn({ group, caller }).then(
+    void bodies.turn(claimantIn([group], caller)).then(
       () => {
         served.push(caller);
         clock.advance(workMs);
@@ -47,7 +51,7 @@ describe('turns', () => {
     await Promise.resolve();
     expect(served).toEqual(['ann']);
     for (let i = 0; i < 4; i += 1) await pass();
-    expect(served).toEqual(['ann', 'ann', 'bob', 'abe', 'ann']);
+    expect(served).toEqual(['ann', 'bob', 'abe', 'ann', 'ann']);
   });
 
   test('are followed by a rest as long as the work', async () => {
@@ -73,16 +77,41 @@ describe('turns', () => {
   });
 });
 
-test('what one group sends leaves memory to others, and what all send is bounded', () => {
-  const leave = Array.from({ length: 51 }, () => bodies.hold({ group: 'of a' }, MIB));
-  expect(() => bodies.hold({ group: 'of a' }, MIB)).toThrow(/^Too many large requests of a arrive at once/);
-  for (const group of ['b', 'c']) for (let i = 0; i < 38; i += 1) bodies.hold({ group }, MIB);
-  expect(() => bodies.hold({ group: 'd' }, 2 * MIB)).toThrow(/^Too many large requests arrive at once/);
-  leave[0]!();
-  leave[0]!();
-  leave[1]!();
-  expect(() => bodies.hold({ group: 'd' }, 4 * MIB)).toThrow('Too many');
-  bodies.hold({ group: 'd' }, 3 * MIB);
+describe('what arrives at the same time', () => {
+  const send = (who: Claimant, mib: number) => {
+    const held = bodies.hold(who);
+    held.add(mib * MIB);
+    return held;
+  };
+
+  test('of one namespace leaves memory to others, and what all send to the installation', () => {
+    const held = send(claimantIn(['a'], 'ann'), 51);
+    expect(() => send(claimantIn(['a'], 'abe'), 1)).toThrow(/^Too many large requests for the namespace a/);
+    for (const name of ['b', 'c']) send(claimantIn([name], name), 32);
+    expect(() => send(claimantIn(['d'], 'dan'), 1)).toThrow(/^Too many large requests are under way/);
+    send(INSTALLATION, 12);
+    held.release();
+    held.release();
+    send(claimantIn(['d'], 'dan'), 39);
+  });
+
+  test('counts for each namespace of a caller, and for who has made their keys', () => {
+    send(claimantIn(['a', 'b'], 'key 1', 'eve'), 40);
+    expect(() => send(claimantIn(['b'], 'key 2', 'bob'), 12)).toThrow('for the namespace b');
+    send(claimantIn(['c'], 'key 3', 'eve'), 36);
+    expect(() => send(claimantIn(['d'], 'key 4', 'eve'), 2)).toThrow('Too many');
+    send(claimantIn(['d'], 'key 5', 'dan'), 30);
+  });
+});
+
+test('who has keys for many sets of namespaces gets no more turns than who has one', async () => {
+  const served: string[] = [];
+  const ask = (who: Claimant) => void bodies.turn(who).then(() => served.push(who.of));
+  const sets = [['a'], ['b'], ['a', 'b'], ['c'], ['a', 'c'], ['b', 'c']];
+  for (const [i, set] of sets.entries()) ask(claimantIn(set, `eve ${i}`, 'eve'));
+  ask(claimantIn(['d'], 'dan'));
+  for (let i = 0; i < 3; i += 1) await pass();
+  expect(served.slice(0, 2)).toEqual(['eve 0', 'dan']);
 });
 
 describe('a gateway', () => {
@@ -142,5 +171,21 @@ describe('a gateway', () => {
       const answer = await gateway.app.inject({ method: 'POST', url, headers, payload });
       expect(answer.body).toContain('larger than 8 KiB, which is what is read of a stranger');
     }
+  });
+
+  test('counts what arrives without a word of its length, and refuses what is too much of one namespace', async () => {
+    const key = await gateway.keyWith({ namespace: 'red', role: 'editor' });
+    const session = connect(`http://127.0.0.1:${port}`);
+    onTestFinished(() => session.destroy());
+    const headers = { ':method': 'POST', ':path': '/api/jobs', authorization: `Bearer ${key}` };
+    const statuses: (number | undefined)[] = [];
+    for (let i = 0; i < 60; i += 1) {
+      const asked = session.request({ ...headers, 'content-type': 'application/json' });
+      asked.on('error', () => undefined);
+      asked.on('response', ({ ':status': status }) => statuses.push(status));
+      asked.write(Buffer.alloc(MIB - 1, ' '));
+    }
+    await eventually(() => expect(statuses).toContain(429), { withinMs: 60_000 });
+    expect(new Set(statuses)).toEqual(new Set([429]));
   });
 });

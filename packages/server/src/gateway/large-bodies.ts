@@ -1,24 +1,39 @@
 /**
- * Bodies that take the process a while to parse and to judge: longer than most, compressed, or of many jobs. They are read one at a time,
- * the groups of callers (mostly namespaces) by turns, and after each the process does other things for as long as it took: whoever sends
- * very many of them delays others by a fraction of a second. What they may hold of the memory at the same time is bounded.
+ * Bodies that take the process a while to parse and to judge: longer than most, compressed, or of many jobs. They are read one at a time;
+ * the caller whose namespaces and maker were served least recently is next, and after each the process does other things for as long as it
+ * took: whoever sends very many of them delays others by a fraction of a second. What of them is in memory at the same time is bounded,
+ * counted as it arrives.
  */
-import { Refusal } from '@carillon/domain';
+import { Cache, Refusal } from '@carillon/domain';
 import type { Clock } from '@carillon/foundation';
-import type { Claiming } from '../shared-limit/fair-turns.ts';
+import type { Claimant } from '../shared-limit/shared-limit.ts';
 
 /** Up to here a body is read as it comes, and held without being counted. */
 export const SMALL_BODY_BYTES = 8 * 1024;
 /** What strangers may send: the name and the password of somebody who signs in are shorter. */
 export const OPEN_BODY_BYTES_MAX = SMALL_BODY_BYTES;
 const HELD_BYTES_MAX = 128 * 1024 * 1024;
-const GROUP_PART = 0.4;
-const REST_MS_MAX = 100;
+const SELF_PART = 0.4;
+/** For callers of the whole installation. */
+const KEPT_PART = 0.1;
+const REST_MS_MAX = 1_000;
 const WAIT_MS = 5_000;
+const WAITING_MAX = 2_000;
+const WAITING_MAX_EACH = 400;
 const RETRY_AFTER_SECONDS = 2;
 const ADVICE = `try again in ${RETRY_AFTER_SECONDS} seconds, with fewer at the same time`;
+const REMEMBERED_MAX = 10_000;
+
+/** The bytes of one body. */
+export interface Held {
+  /** So many more have arrived. Throws a refusal when there is no room for them. */
+  add(bytes: number): void;
+  /** Nothing of it is kept any more. */
+  release(): void;
+}
 
 interface Waiting {
+  readonly who: Claimant;
   readonly admit: () => void;
   readonly callOff: () => void;
 }
@@ -27,66 +42,76 @@ export class LargeBodies {
   readonly #clock: Pick<Clock, 'timer' | 'monotonic'>;
   readonly #heldBy = new Map<string, number>();
   #held = 0;
-  /** By group and by caller; whoever was served stands behind the others. */
-  readonly #groups = new Map<string, Map<string, Set<Waiting>>>();
+  readonly #waiting = new Set<Waiting>();
+  readonly #waitingOf = new Map<string, number>();
+  /** When each was served last, as a number that grows. */
+  readonly #servedAt = new Cache<string, number>({ entriesMax: REMEMBERED_MAX });
+  #serves = 0;
   #isBusy = false;
 
   constructor(clock: Pick<Clock, 'timer' | 'monotonic'>) {
     this.#clock = clock;
   }
 
-  /** Counts a body that arrives. Answers how to let go of it, which counts once. */
-  hold({ group }: Pick<Claiming, 'group'>, bytes: number): () => void {
-    const ofGroup = this.#heldBy.get(group) ?? 0;
-    if (ofGroup + bytes > HELD_BYTES_MAX * GROUP_PART)
-      throw refused('rate_limited', `Too many large requests ${group} arrive at once; ${ADVICE}.`);
-    if (this.#held + bytes > HELD_BYTES_MAX)
-      throw refused('overloaded', `Too many large requests arrive at once; ${ADVICE}.`);
-    this.#count(group, bytes);
-    let isHeld = true;
-    return () => {
-      if (isHeld) this.#count(group, -bytes);
-      isHeld = false;
+  hold(who: Claimant): Held {
+    let held = 0;
+    return {
+      add: (bytes) => {
+        this.#requireRoom(who, bytes);
+        held += bytes;
+        this.#count(who, bytes);
+      },
+      release: () => {
+        this.#count(who, -held);
+        held = 0;
+      },
     };
   }
 
   /** Resolves when it is the caller's turn. The work that follows at once, before the event loop goes on, is what is counted. */
-  turn({ group, caller }: Claiming): Promise<void> {
+  turn(who: Claimant): Promise<void> {
+    if (this.#waiting.size >= WAITING_MAX) return Promise.reject(overloaded());
+    const full = namesOf(who).find((name) => (this.#waitingOf.get(name) ?? 0) >= WAITING_MAX_EACH);
+    if (full !== undefined) return Promise.reject(rateLimited(who));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiting: Waiting = {
+      who,
       admit: resolve,
       callOff: this.#clock.timer(WAIT_MS, () => {
-        this.#forget({ group, caller }, waiting);
-        const isAlone = this.#groups.size === 0 || (this.#groups.size === 1 && this.#groups.has(group));
-        reject(
-          isAlone
-            ? refused('rate_limited', `Too many large requests ${group} are under way; ${ADVICE}.`)
-            : refused('overloaded', `Too many large requests are under way; ${ADVICE}.`),
-        );
+        this.#remove(waiting);
+        reject(overloaded());
       }),
     };
-    const callers = this.#groups.get(group) ?? new Map<string, Set<Waiting>>();
-    const own = callers.get(caller) ?? new Set<Waiting>();
-    this.#groups.set(group, callers.set(caller, own.add(waiting)));
+    this.#waiting.add(waiting);
+    for (const name of namesOf(who)) add(this.#waitingOf, name, 1);
     this.#admitNext();
     return promise;
   }
 
   #admitNext(): void {
-    if (this.#isBusy) return;
-    const [group, callers] = first(this.#groups);
-    const [caller, own] = first(callers);
-    const [waiting] = own ?? [];
-    if (!waiting) return;
-    this.#forget({ group: group!, caller: caller! }, waiting);
-    waiting.callOff();
-    if (own!.size > 0) toEnd(callers!, caller!);
-    if (callers!.size > 0) toEnd(this.#groups, group!);
+    const next = this.#isBusy ? undefined : this.#next();
+    if (!next) return;
+    this.#remove(next);
+    next.callOff();
+    this.#serves += 1;
+    for (const name of namesOf(next.who)) this.#servedAt.set(name, this.#serves);
     this.#isBusy = true;
     const startedAt = this.#clock.monotonic();
-    waiting.admit();
+    next.admit();
     // What follows its turn is done before anything else of the event loop is.
     setImmediate(() => this.#rest(this.#clock.monotonic() - startedAt));
+  }
+
+  /** The first to come of those that were served least recently, by whichever of their names that was latest. */
+  #next(): Waiting | undefined {
+    let best: { readonly waiting: Waiting; readonly servedAt: number; readonly selfAt: number } | undefined;
+    for (const waiting of this.#waiting) {
+      const [selfAt = 0, ...others] = namesOf(waiting.who).map((name) => this.#servedAt.get(name) ?? 0);
+      const servedAt = Math.max(selfAt, ...others);
+      if (!best || servedAt < best.servedAt || (servedAt === best.servedAt && selfAt < best.selfAt))
+        best = { waiting, servedAt, selfAt };
+    }
+    return best?.waiting;
   }
 
   #rest(tookMs: number): void {
@@ -96,31 +121,41 @@ export class LargeBodies {
     });
   }
 
-  #forget({ group, caller }: Claiming, waiting: Waiting): void {
-    const callers = this.#groups.get(group);
-    const own = callers?.get(caller);
-    own?.delete(waiting);
-    if (own?.size === 0) callers!.delete(caller);
-    if (callers?.size === 0) this.#groups.delete(group);
+  #remove(waiting: Waiting): void {
+    if (this.#waiting.delete(waiting))
+      for (const name of namesOf(waiting.who)) add(this.#waitingOf, name, -1);
   }
 
-  #count(group: string, bytes: number): void {
+  #requireRoom(who: Claimant, bytes: number): void {
+    for (const { of, part } of [{ of: who.of, part: SELF_PART }, ...who.shares])
+      if ((this.#heldBy.get(of) ?? 0) + bytes > HELD_BYTES_MAX * part) throw rateLimited(who);
+    const kept = who.mayUseKept ? 0 : HELD_BYTES_MAX * KEPT_PART;
+    if (this.#held + bytes > HELD_BYTES_MAX - kept) throw overloaded();
+  }
+
+  #count(who: Claimant, bytes: number): void {
     this.#held += bytes;
-    const ofGroup = (this.#heldBy.get(group) ?? 0) + bytes;
-    if (ofGroup > 0) this.#heldBy.set(group, ofGroup);
-    else this.#heldBy.delete(group);
+    for (const name of namesOf(who)) add(this.#heldBy, name, bytes);
   }
 }
 
-function first<Value>(map: ReadonlyMap<string, Value> | undefined): readonly [string?, Value?] {
-  for (const entry of map ?? []) return entry;
-  return [];
+function namesOf({ of, shares }: Claimant): string[] {
+  return [of, ...shares.map((share) => share.of)];
 }
 
-function toEnd<Value>(map: Map<string, Value>, key: string): void {
-  const value = map.get(key)!;
-  map.delete(key);
-  map.set(key, value);
+function add(counts: Map<string, number>, name: string, change: number): void {
+  const count = (counts.get(name) ?? 0) + change;
+  if (count > 0) counts.set(name, count);
+  else counts.delete(name);
+}
+
+function rateLimited({ words, shares }: Claimant): Refusal {
+  const whose = shares.at(-1)?.words ?? words;
+  return refused('rate_limited', `Too many large requests ${whose} are under way; ${ADVICE}.`);
+}
+
+function overloaded(): Refusal {
+  return refused('overloaded', `Too many large requests are under way; ${ADVICE}.`);
 }
 
 function refused(code: 'rate_limited' | 'overloaded', message: string): Refusal {

@@ -2,9 +2,10 @@
  * The operations as requests call them: each takes a turn, so that the requests of one namespace, however many and however much they read,
  * leave connections to the database to those of others, and to the engine.
  */
-import { type Caller, callerKey, EVERYWHERE } from '@carillon/domain';
+import type { Caller } from '@carillon/domain';
 import type { Operations } from '../operations/operations.ts';
-import type { Claiming, FairTurns } from '../shared-limit/fair-turns.ts';
+import type { FairTurns } from '../shared-limit/fair-turns.ts';
+import { claimantOf } from '../shared-limit/shared-limit.ts';
 
 type Operation = (...args: never[]) => unknown;
 type TakesTurn = (caller: Caller, ...rest: never[]) => Promise<unknown>;
@@ -30,16 +31,8 @@ export function operationsInTurns(operations: Operations, turns: FairTurns): Ope
     const run = operation as TakesTurn;
     return [
       name,
-      (caller: Caller, ...rest: never[]) => turns.run(claimingOf(caller), () => run(caller, ...rest)),
+      (caller: Caller, ...rest: never[]) => turns.run(claimantOf(caller), () => run(caller, ...rest)),
     ];
   });
   return Object.fromEntries(entries) as Operations;
-}
-
-/** Callers of the whole installation count for themselves alone. */
-export function claimingOf(caller: Caller): Claiming {
-  const key = callerKey(caller);
-  const names = [...new Set(caller.grants.map(({ namespace }) => namespace))].sort();
-  if (names.length === 0 || names.includes(EVERYWHERE)) return { group: `of ${key}`, caller: key };
-  return { group: `of the namespace${names.length === 1 ? '' : 's'} ${names.join(', ')}`, caller: key };
 }

@@ -2,8 +2,8 @@
 import { isUtf8 } from 'node:buffer';
 import { Refusal } from '@carillon/domain';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { claimantOf } from '../shared-limit/shared-limit.ts';
 import { type LargeBodies, SMALL_BODY_BYTES } from './large-bodies.ts';
-import { claimingOf } from './operations-in-turns.ts';
 
 /** Built on JSON: application/merge-patch+json and the like. */
 const JSON_SUFFIX = /^application\/[\w.-]+\+json(;|$)/;
@@ -17,7 +17,7 @@ export function readJsonBodies(app: FastifyInstance, largeBodies?: Pick<LargeBod
     const { caller } = request;
     const isSmall = body.length <= SMALL_BODY_BYTES && !request.routeOptions.config.isReadInTurn;
     if (isSmall || !caller || !largeBodies) return readNow(body, done);
-    largeBodies.turn(claimingOf(caller)).then(() => readNow(body, done), done);
+    largeBodies.turn(claimantOf(caller)).then(() => readNow(body, done), done);
   };
   const readNow = (body: Buffer, done: Done) => {
     let value: unknown;

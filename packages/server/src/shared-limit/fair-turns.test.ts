@@ -1,5 +1,6 @@
 import { ManualClock } from '@carillon/foundation';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { claimantIn } from './claimant.fixture.ts';
 import { FairTurns } from './fair-turns.ts';
 
 let clock: ManualClock;
@@ -18,7 +19,7 @@ beforeEach(() => {
 function ask(name: string, caller = name): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   gates.set(name, () => resolve(name));
-  return turns.run({ group: `of ${name[0]}`, caller }, () => {
+  return turns.run(claimantIn([name[0]!], caller), () => {
     started.push(name);
     return promise;
   });
@@ -64,9 +65,9 @@ describe('requests that take turns', () => {
 
   test('leave their place when they fail', async () => {
     for (let i = 0; i < 20; i += 1)
-      await expect(
-        turns.run({ group: 'of a', caller: 'a' }, () => Promise.reject(new Error('no'))),
-      ).rejects.toThrow('no');
+      await expect(turns.run(claimantIn(['a'], 'a'), () => Promise.reject(new Error('no')))).rejects.toThrow(
+        'no',
+      );
     void ask('a1');
     expect(started).toEqual(['a1']);
   });
@@ -75,7 +76,8 @@ describe('requests that take turns', () => {
     const asked = many('a', 5);
     const refused = expect(asked[4]).rejects.toMatchObject({
       ...{ code: 'rate_limited', status: 429, retryAfterSeconds: 2 },
-      message: 'Too many requests of a are under way; try again in 2 seconds, with fewer at the same time.',
+      message:
+        'Too many requests for the namespace a are under way; try again in 2 seconds, with fewer at the same time.',
     });
     many('b', 2);
     const overloaded = expect(ask('c1')).rejects.toMatchObject({ code: 'overloaded', status: 503 });

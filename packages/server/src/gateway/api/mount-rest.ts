@@ -1,11 +1,12 @@
 /** Turns operations into routes of REST: reads strictly what each declares, and writes its reply. */
+import type { EventEmitter } from 'node:events';
 import { parseIdempotencyKey, parseIfMatch, readId, readShape, requireNoBody } from '@carillon/contract';
 import type { Caller, JobId, RunId } from '@carillon/domain';
-import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods, RequestPayload } from 'fastify';
 import { z } from 'zod';
+import { claimantOf } from '../../shared-limit/shared-limit.ts';
 import { sessionCookie } from '../authenticate/session-cookie.ts';
-import { type LargeBodies, OPEN_BODY_BYTES_MAX, SMALL_BODY_BYTES } from '../large-bodies.ts';
-import { claimingOf } from '../operations-in-turns.ts';
+import { type Held, type LargeBodies, OPEN_BODY_BYTES_MAX, SMALL_BODY_BYTES } from '../large-bodies.ts';
 import { allowanceHeaders, type RequestLimits } from '../rate-limit.ts';
 import { requireReadableQuery } from '../read-input.ts';
 import { isNamed, type ListEnd, type Operation, type RestCall, readInput, withinBytes } from './operation.ts';
@@ -56,9 +57,12 @@ export function mountRest(
         const caller = await authenticate(request);
         request.caller = caller;
         tellAllowance(request, reply);
-        const bytes = bodyBytesOf(request);
-        if (bytes > SMALL_BODY_BYTES && largeBodies)
-          reply.raw.once('close', largeBodies.hold(claimingOf(caller), bytes));
+      },
+      preParsing: (request, reply, payload, done) => {
+        const { caller } = request;
+        if (caller && largeBodies && mayBeLarge(request))
+          countAsItArrives(payload, reply, largeBodies.hold(claimantOf(caller)));
+        done(null, payload);
       },
       handler: async (request, reply) => {
         if (operation.deprecated) reply.headers(deprecationHeaders(operation.deprecated));
@@ -78,12 +82,27 @@ export function mountRest(
   }
 }
 
-/** How long the body may be that is on its way. */
-function bodyBytesOf({ headers, routeOptions }: FastifyRequest): number {
-  const { bodyLimit = 0 } = routeOptions;
+/** HTTP/2 carries bodies without a word of their length. */
+function mayBeLarge({ headers, raw }: FastifyRequest): boolean {
   const length = headers['content-length'];
-  if (length !== undefined) return Math.min(Number(length), bodyLimit);
-  return headers['transfer-encoding'] === undefined ? 0 : bodyLimit;
+  if (length !== undefined) return Number(length) > SMALL_BODY_BYTES;
+  return raw.httpVersionMajor === 2 || headers['transfer-encoding'] !== undefined;
+}
+
+function countAsItArrives(payload: RequestPayload, { request, raw }: FastifyReply, held: Held): void {
+  // The answer of HTTP/2 is not closed when the other side is gone before there is one.
+  const { stream } = request.raw as { stream?: EventEmitter };
+  (stream ?? raw).once('close', () => held.release());
+  const count = (chunk: Uint8Array) => {
+    try {
+      held.add(chunk.length);
+    } catch (error) {
+      payload.off('data', count);
+      // Whoever reads the body refuses the request for it; nobody does any more where it was refused already.
+      if (payload.listenerCount('error') > 0) payload.emit('error', error);
+    }
+  };
+  payload.on('data', count);
 }
 
 /** Deprecation (RFC 9745) counts seconds, Sunset (RFC 8594) is a date of HTTP. */

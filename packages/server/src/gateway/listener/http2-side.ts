@@ -8,7 +8,9 @@ import {
   type Http2Server,
   type Http2ServerRequest,
   type Http2ServerResponse,
+  type Http2Session,
   type ServerHttp2Session,
+  type ServerHttp2Stream,
 } from 'node:http2';
 import { discardRestOfStream } from './discard-rest.ts';
 import type { OpenConnections } from './open-connections.ts';
@@ -52,6 +54,8 @@ export interface Http2SideOptions {
 export function createHttp2Side(options: Http2SideOptions): Http2Server {
   const { handler, requestTimeoutMs, connections, unsent } = options;
   const server = createServer(SESSION_LIMITS);
+  /** Streams whose request is on its way. */
+  const arrivingOf = new WeakMap<Http2Session, Set<ServerHttp2Stream>>();
   // Node's compatibility layer gives requests and responses of HTTP/2 the shape of those of HTTP/1.1.
   server.on(
     'request',
@@ -62,7 +66,13 @@ export function createHttp2Side(options: Http2SideOptions): Http2Server {
     const late = stream.endAfterHeaders
       ? undefined
       : setTimeout(() => stream.destroy(), requestTimeoutMs).unref();
-    const arrived = () => clearTimeout(late);
+    const { session } = stream;
+    const arriving = session && arrivingOf.get(session);
+    const arrived = () => {
+      clearTimeout(late);
+      arriving?.delete(stream);
+    };
+    if (late) arriving?.add(stream);
     lateStreams.set(stream, arrived);
     stream.once('end', arrived).once('close', arrived);
     stream.once('finish', () => {
@@ -72,6 +82,12 @@ export function createHttp2Side(options: Http2SideOptions): Http2Server {
     });
   });
   server.on('session', (session) => {
+    const arriving = new Set<ServerHttp2Stream>();
+    arrivingOf.set(session, arriving);
+    // What is not here by now never will be, and would be kept until it is too late.
+    session.socket.once('end', () => {
+      for (const stream of arriving) stream.destroy();
+    });
     connections.spokeHttp2(session);
     unsent.watchSession(session);
     closeWhenIdle(session);

@@ -2,13 +2,14 @@
  * The body of a call with one message, passed on whole: a large one in turn (large-bodies.ts), since the library reads the message as soon as it has
  * the bytes.
  */
-import { type LargeBodies, SMALL_BODY_BYTES } from '../large-bodies.ts';
-import { claimingOf } from '../operations-in-turns.ts';
+import type { Caller } from '@carillon/domain';
+import { claimantOf } from '../../shared-limit/shared-limit.ts';
+import { type Held, type LargeBodies, SMALL_BODY_BYTES } from '../large-bodies.ts';
 
 export interface BodyInTurnOptions {
   readonly largeBodies: LargeBodies;
   /** Known once the first bytes are asked for. Undefined: a stranger. */
-  readonly callerOf: () => Parameters<typeof claimingOf>[0] | undefined;
+  readonly callerOf: () => Caller | undefined;
   /** Whatever its length: it is compressed, or may hold very many things. */
   readonly isAlwaysInTurn: boolean;
   /** A longer body is passed on as it comes: it is refused by its length. */
@@ -21,7 +22,7 @@ export async function* bodyInTurn(
 ): AsyncGenerator<Uint8Array> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
-  let letGo: (() => void) | undefined;
+  let held: Held | undefined;
   try {
     for await (const part of body) {
       const caller = callerOf();
@@ -32,13 +33,17 @@ export async function* bodyInTurn(
       }
       parts.push(part);
       bytes += part.length;
-      if (bytes > SMALL_BODY_BYTES) letGo ??= largeBodies.hold(claimingOf(caller), bytesMax);
+      if (held) held.add(part.length);
+      else if (bytes > SMALL_BODY_BYTES) {
+        held = largeBodies.hold(claimantOf(caller));
+        held.add(bytes);
+      }
     }
     const caller = callerOf();
     if (caller !== undefined && (isAlwaysInTurn || bytes > SMALL_BODY_BYTES))
-      await largeBodies.turn(claimingOf(caller));
+      await largeBodies.turn(claimantOf(caller));
     yield* parts;
   } finally {
-    letGo?.();
+    held?.release();
   }
 }

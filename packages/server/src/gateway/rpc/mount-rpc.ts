@@ -21,6 +21,7 @@ import {
   universalResponseToNodeResponse,
 } from '@connectrpc/connect-node';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { claimantOf } from '../../shared-limit/shared-limit.ts';
 import { type LargeBodies, OPEN_BODY_BYTES_MAX } from '../large-bodies.ts';
 import { type ClientCertificates, requireClientCertificate } from '../listener/client-certificate.ts';
 import { keepStreamOpen } from '../listener/http2-side.ts';
@@ -37,7 +38,7 @@ export interface RpcOptions {
   readonly admitAnonymous?: ((request: FastifyRequest) => void) | undefined;
   readonly bodyLimitBytes: number;
   /** Left out: large messages are read as they come. */
-  readonly largeBodies?: LargeBodies;
+  readonly largeBodies?: LargeBodies | undefined;
   /** Of workers. Left out: none are asked for. */
   readonly clientCertificates?: ClientCertificates | undefined;
   readonly clock: Clock;
@@ -95,6 +96,8 @@ export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
       acceptCompression,
       readMaxBytes,
       jsonOptions: { ignoreUnknownFields: false },
+      // Nobody looks at them, and each would be an object.
+      binaryOptions: { readUnknownFields: false },
       requestGate: async (context) => {
         try {
           if (open.has(context.method)) admitAnonymous?.(requestOf(context));
@@ -111,7 +114,7 @@ export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
     // What is compressed could not be looked at before it is read.
     const own = !limits && bytesMax === bodyLimitBytes ? protocols : protocolsOf(bytesMax, limits && []);
     const handler = createUniversalMethodHandler(method.implement(host), own);
-    if (limits) return withItemLimits(handler, { input: method.method.input, limits, bytesMax });
+    if (limits) return withItemLimits(handler, { input: method.method.input, limits, bytesMax, largeBodies });
     if (!largeBodies || method.method.methodKind === 'bidi_streaming') return handler;
     return withBodyInTurn(handler, { largeBodies, isReadInTurn: method.isReadInTurn === true, bytesMax });
   });
@@ -130,13 +133,20 @@ export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
 
 function withItemLimits(
   handler: UniversalHandler,
-  options: Omit<LimitItemsOptions, 'contentType'>,
+  {
+    largeBodies,
+    ...options
+  }: Omit<LimitItemsOptions, 'contentType' | 'hold'> & Pick<RpcOptions, 'largeBodies'>,
 ): UniversalHandler {
   const limited = (call: Parameters<UniversalHandler>[0]) => {
     // A stream, and not JSON that was read before.
     const body = call.body as AsyncIterable<Uint8Array>;
     const contentType = call.header.get('content-type') ?? '';
-    return handler({ ...call, body: limitItems(body, { ...options, contentType }) });
+    const hold = () => {
+      const caller = call.contextValues?.get(CALLER);
+      return caller && largeBodies?.hold(claimantOf(caller));
+    };
+    return handler({ ...call, body: limitItems(body, { ...options, contentType, hold }) });
   };
   return Object.assign(limited, handler);
 }
@@ -156,7 +166,8 @@ function withBodyInTurn(
 }
 
 function isCompressed(header: Headers): boolean {
-  return ['content-encoding', 'grpc-encoding'].some(
+  // Connect has a header of its own for streams.
+  return ['content-encoding', 'grpc-encoding', 'connect-content-encoding'].some(
     (name) => (header.get(name) ?? 'identity') !== 'identity',
   );
 }

@@ -6,6 +6,7 @@ import { createRegistry, type DescFile, type DescService, toBinary } from '@bufb
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { rpc } from '@carillon/contract';
 import { Code } from '@connectrpc/connect';
+import { SMALL_BODY_BYTES } from '../large-bodies.ts';
 import { dialogue, type RpcMethod } from './rpc-method.ts';
 
 type Question = rpc.reflectionV1.ServerReflectionRequest['messageRequest'];
@@ -37,7 +38,8 @@ export function reflectionMethods(services: readonly DescService[]): RpcMethod[]
       originalRequest: request,
       messageResponse: answer(request.messageRequest as Question),
     })),
-  ];
+    // A question is a name, and one may be asked after the other without end.
+  ].map((method) => ({ ...method, readMaxBytes: SMALL_BODY_BYTES }));
 }
 
 function answersAbout(services: readonly DescService[]): (question: Question) => Answer {
