@@ -39,7 +39,8 @@ async function leave(): Promise<void> {
 /** As a version that did not know the last migrations has left it: the first of them needs a lock that a backup holds up. */
 async function undoLast(): Promise<void> {
   await migrate(postgres.url);
-  expect((await readMigrations()).at(-1)?.name).toBe('0048_bind_workers_to_namespaces.sql');
+  expect((await readMigrations()).at(-1)?.name).toBe('0049_remember_removed_namespaces.sql');
+  await postgres.query('DROP TABLE removed_namespaces');
   await postgres.query('DROP TABLE namespace_offers');
   await postgres.query('ALTER TABLE workers DROP COLUMN namespaces');
   await postgres.query('ALTER TABLE run_requests DROP COLUMN origin_run_id, DROP COLUMN requested_by');

@@ -326,6 +326,7 @@ export type ErrorCode =
   | 'rate_limited'
   | 'namespace_not_found'
   | 'namespace_exists'
+  | 'namespace_recently_removed'
   | 'namespace_in_use'
   | 'handler_not_found'
   | 'user_not_found'

@@ -108,6 +108,10 @@ export const CATALOGUE = {
     fix: 'Check the name; list namespaces with GET /api/namespaces, or create it with POST /api/namespaces.',
   },
   namespace_exists: { status: 409, fix: 'Choose another name, or use the namespace that is there.' },
+  namespace_recently_removed: {
+    status: 409,
+    fix: 'Choose another name, or try again two minutes after the removal: until then servers may remember what was granted in the one before.',
+  },
   namespace_in_use: {
     status: 409,
     fix: 'Remove its jobs first: DELETE /api/jobs/{id}?purge=true. The default namespace always stays.',

@@ -12,6 +12,7 @@ import {
 } from '@carillon/domain';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { OperationsFixture } from '../operations/operations.fixture.ts';
+import { NAME_RESTS_MS } from '../storage/account-store.ts';
 import { namespaceKey } from '../storage/lane.ts';
 
 const ADMIN_EVERYWHERE: Grant = { namespace: '*', role: 'admin', ownOnly: false };
@@ -195,6 +196,18 @@ describe('jobs', () => {
     await fixture.operations.deleteJob(jobId);
     await fixture.operations.deleteNamespace('billing');
     await expect(create()).rejects.toMatchObject({ code: 'namespace_not_found' });
+  });
+
+  it('and not at once into another one of the same name, whose members would not be told apart from those before', async () => {
+    const create = () => fixture.operations.createNamespace({ name: 'billing' });
+    await create();
+    await fixture.operations.deleteNamespace('billing');
+    fixture.clock.advance(NAME_RESTS_MS - 1_500);
+    await expect(create()).rejects.toMatchObject({
+      ...{ code: 'namespace_recently_removed', status: 409, field: 'name', retryAfterSeconds: 2 },
+    });
+    fixture.clock.advance(1_500);
+    expect(await create()).toMatchObject({ name: 'billing' });
   });
 
   it('of a batch are judged one by one', async () => {

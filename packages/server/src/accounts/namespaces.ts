@@ -11,6 +11,7 @@ import {
   requireNamespaceName,
 } from '@carillon/domain';
 import { auditEntry } from '../audit/audit-log.ts';
+import { NamespaceRecentlyRemoved } from '../storage/account-store.ts';
 import { namespaceKey } from '../storage/lane.ts';
 import type { AccountParts } from './accounts.ts';
 import { namespaceNotFound } from './known-namespaces.ts';
@@ -48,7 +49,10 @@ export function namespaceOperations(parts: AccountParts) {
       await requireOwnKey(parts, name);
       const change = { action: 'namespaces.create', ...namespaceSubject(name), after: { name, description } };
       const audit = auditEntry(caller, change, namespace.createdAtMs);
-      if (!(await store.createNamespace(namespace, audit))) {
+      const isMade = await store.createNamespace(namespace, audit).catch((error: unknown) => {
+        throw error instanceof NamespaceRecentlyRemoved ? recentlyRemoved(name, error) : error;
+      });
+      if (!isMade) {
         // A namespace is its name and description: an equal one answers the repeated request.
         const [existing] = await store.namespaces({ names: [name], limit: 1 });
         if (idempotencyKey !== undefined && existing?.description === description) return existing;
@@ -89,6 +93,13 @@ export function namespaceOperations(parts: AccountParts) {
       identities.forget();
     },
   };
+}
+
+/** What was granted by the name is forgotten everywhere by then. */
+function recentlyRemoved(name: string, { leftMs }: NamespaceRecentlyRemoved): Refusal {
+  const retryAfterSeconds = Math.max(1, Math.ceil(leftMs / 1_000));
+  const message = `A namespace ${name} was removed only now; its name can be used again in ${retryAfterSeconds} seconds.`;
+  return new Refusal('namespace_recently_removed', message, { field: 'name', retryAfterSeconds });
 }
 
 async function visibleNamespace({ store }: AccountParts, caller: Caller, name: string): Promise<Namespace> {

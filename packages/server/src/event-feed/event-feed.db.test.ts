@@ -7,6 +7,7 @@ import {
   SERVER,
 } from '@carillon/domain';
 import { silentLog, systemClock } from '@carillon/foundation';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
 import {
@@ -113,6 +114,7 @@ describeOldestPostgres('the event feed', (server) => {
       await hears('run.succeeded', 'secret plan');
       await engine.operations.deleteJob(jobId);
       await engine.operations.deleteNamespace('team');
+      await restNames(database.url);
       await engine.operations.createNamespace({ name: 'team' });
       await makeJob('own work');
       await hears('run.succeeded', 'own work');
@@ -133,3 +135,11 @@ describeOldestPostgres('the event feed', (server) => {
     }
   });
 });
+
+/** As if the namespaces that are gone had been removed long ago. */
+async function restNames(connectionString: string): Promise<void> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  await client.query('UPDATE removed_namespaces SET removed_at = 0');
+  await client.end();
+}

@@ -383,6 +383,12 @@ CREATE TABLE nodes (
   CONSTRAINT nodes_pkey PRIMARY KEY (node_id)
 ) WITH (fillfactor=50);
 
+CREATE TABLE removed_namespaces (
+  name       text NOT NULL,
+  removed_at bigint NOT NULL,
+  CONSTRAINT removed_namespaces_pkey PRIMARY KEY (name)
+);
+
 CREATE TABLE run_hours (
   namespace text NOT NULL,
   handler   text NOT NULL,

@@ -69,6 +69,24 @@ export class NamespaceGone extends Error {
   }
 }
 
+/**
+ * How long the name of a namespace that was removed cannot be used again: longer than any server goes on believing in a key, a stream or
+ * a worker that had a grant there.
+ */
+export const NAME_RESTS_MS = 120_000;
+
+/** The name was that of a namespace that was removed only now. */
+export class NamespaceRecentlyRemoved extends Error {
+  /** Until the name can be used. */
+  readonly leftMs: number;
+
+  constructor(leftMs: number) {
+    super('a namespace of this name was removed only now');
+    this.name = 'NamespaceRecentlyRemoved';
+    this.leftMs = leftMs;
+  }
+}
+
 /** Nobody would be left who may do everything. */
 export class LastAdministrator extends Error {
   constructor() {
@@ -176,11 +194,11 @@ export interface AccountStore {
   }): Promise<Namespace[]>;
   /** Those of the names that exist. */
   existingNamespaces(names: readonly string[]): Promise<string[]>;
-  /** False: the name is taken. */
+  /** False: the name is taken. Fails with NamespaceRecentlyRemoved for NAME_RESTS_MS after a removal, by the clock of the storage. */
   createNamespace(namespace: Namespace, audit?: AuditEntry): Promise<boolean>;
   /** False: there is none. */
   describeNamespace(name: string, description: string, audit?: AuditEntry): Promise<boolean>;
-  /** With it go the grants and keys in it: whoever gets the name next must not inherit them. */
+  /** With it go the grants and keys in it: whoever gets the name next must not inherit them, also where they are remembered. */
   removeNamespace(name: string, audit?: AuditEntry): Promise<'removed' | 'in_use' | 'unknown'>;
 
   /** False: the name, the id, the identity or the idempotency key is taken. */

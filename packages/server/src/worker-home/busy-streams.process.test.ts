@@ -220,6 +220,26 @@ describe('a key', () => {
     expect(stream.goodbye?.reason).toBe('the key is refused: The key has expired.');
   });
 
+  test('that could not be judged is judged at the next beat, not when the next look is due', async () => {
+    let aheadMs = 0;
+    const clock = { ...home.clock, monotonic: () => home.clock.monotonic() + aheadMs };
+    const recogniseMs = 3_600_000;
+    const { address } = await home.listen({ caller: worker(['a'], ['quick']), recogniseMs, clock });
+    streams.address = address;
+    const stream = await streams.connected();
+    home.refusedNow = new StorageUnavailable('away');
+    aheadMs = recogniseMs;
+    // The answer to the second says that the key was looked at with the first.
+    for (let sequence = 1; sequence <= 2; sequence += 1) {
+      stream.say({ beat: { sequence } });
+      await eventually(() => expect(stream.heard.at(-1)?.beatAnswer?.sequence).toBe(sequence), SOON);
+    }
+    home.refusedNow = new Refusal('unauthorized', 'The key has expired.');
+    stream.say({ beat: { sequence: 3 } });
+    await stream.untilEnded();
+    expect(stream.goodbye?.reason).toBe('the key is refused: The key has expired.');
+  });
+
   test.each([
     ['a namespace', worker(['a'], ['quick'])],
     ['a handler', worker(['a', 'b'], ['other'])],

@@ -118,10 +118,11 @@ export class WorkerHomeFixture {
     streamsMax = 100,
     totalMax = 1_000,
     silentMs = SILENT_MS,
+    clock: ownClock = clock,
   } = {}): Promise<{ address: string; sessions: WorkerSessions; close: () => Promise<void> }> {
     const sessions = new WorkerSessions({
       ...this.#homes(),
-      ...{ nodeId: this.world.nodeId, recogniseMs, silentMs },
+      ...{ nodeId: this.world.nodeId, recogniseMs, silentMs, clock: ownClock },
       describe: async (offered) => {
         this.described.push(...offered);
       },

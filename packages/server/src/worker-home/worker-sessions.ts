@@ -305,9 +305,8 @@ export class WorkerSessions implements Service {
       beats: this.#beats,
       signal: isOver.signal,
     });
-    let recognisedAt = clock.monotonic();
-    let isReading = false;
-    let hasLeft = false;
+    let recogniseAt = clock.monotonic() + recogniseMs;
+    let [isReading, hasLeft] = [false, false];
     let heard: () => void = () => undefined;
     const listen = () => {
       heard();
@@ -330,9 +329,11 @@ export class WorkerSessions implements Service {
           requireBeat(beat, worker);
           listen();
           await beats.hear(beat);
-          if (clock.monotonic() - recognisedAt >= recogniseMs) {
-            recognisedAt = clock.monotonic();
-            void this.#recognise(session, call);
+          if (clock.monotonic() >= recogniseAt) {
+            recogniseAt = clock.monotonic() + recogniseMs;
+            this.#recognise(session, call).catch(() => {
+              recogniseAt = clock.monotonic();
+            });
           }
         }
         await worker.receive(next.value);
@@ -353,6 +354,7 @@ export class WorkerSessions implements Service {
     }
   }
 
+  /** Rejects when it could not be told: the database does not answer, and is asked again. */
   async #recognise(session: Session, { rights, recognise }: SessionCall): Promise<void> {
     try {
       const now = await recognise();
@@ -362,9 +364,8 @@ export class WorkerSessions implements Service {
       if (isLess)
         await this.#sendAway(session, 'the key has fewer permissions than when the stream was opened');
     } catch (error) {
-      // Whether it is still good cannot be told while the database does not answer: it is asked again.
-      if (error instanceof Refusal)
-        session.end({ reason: `the key is refused: ${error.message}`, dialAgain: true });
+      if (!(error instanceof Refusal)) throw error;
+      session.end({ reason: `the key is refused: ${error.message}`, dialAgain: true });
     }
   }
 

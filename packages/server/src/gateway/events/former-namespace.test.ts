@@ -1,5 +1,6 @@
 /** A namespace that was removed and made again: whoever gets the name next reads nothing of what happened before, over any interface. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { NAME_RESTS_MS } from '../../storage/account-store.ts';
 import { GatewayFixture } from '../gateway.fixture.ts';
 
 let gateway: GatewayFixture;
@@ -16,6 +17,7 @@ beforeEach(async () => {
   await gateway.settle(await gateway.claimDue(), { status: 'SUCCESS', next: { kind: 'finish' } });
   expect((await gateway.ask('DELETE', `/api/jobs/${jobId}?purge=true`)).status).toBe(200);
   expect((await gateway.ask('DELETE', '/api/namespaces/team')).status).toBe(204);
+  gateway.clock.advance(NAME_RESTS_MS);
   key = await gateway.keyWith({ namespace: 'team', role: 'admin' });
   await made('own work');
 });

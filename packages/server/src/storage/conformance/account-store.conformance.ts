@@ -1,7 +1,14 @@
 /** The promises of AccountStore: namespaces and people here, keys and sessions in a suite of their own. */
 import type { Grant, User } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
-import { LastAdministrator, NamespaceGone, type NewUser, type UserChange } from '../account-store.ts';
+import {
+  LastAdministrator,
+  NAME_RESTS_MS,
+  NamespaceGone,
+  NamespaceRecentlyRemoved,
+  type NewUser,
+  type UserChange,
+} from '../account-store.ts';
 import { describeCredentials } from './account-credentials.conformance.ts';
 import { describeSessions } from './account-sessions.conformance.ts';
 import { ENTRY } from './audit-store.conformance.ts';
@@ -78,6 +85,36 @@ export function describeAccountStore(makeStorage: MakeStorage): void {
         expect(await accounts().removeNamespace('billing')).toBe('unknown');
         expect((await accounts().user(user.userId))!.grants).toEqual([EDITOR]);
         expect(await names()).toEqual(['default']);
+      });
+
+      it('the name of one that was removed rests, so that nobody gets it while what was granted by it is still believed somewhere', async () => {
+        const { under } = stage;
+        const again = (store = accounts()) => store.createNamespace(namespace('billing'), ENTRY);
+        const others = (under.other ?? under.storage).accounts;
+        await accounts().createNamespace(namespace('billing'));
+        await accounts().removeNamespace('billing');
+        for (const store of [accounts(), others]) {
+          const refused = await again(store).catch((error: unknown) => error);
+          expect(refused).toBeInstanceOf(NamespaceRecentlyRemoved);
+          const { leftMs } = refused as NamespaceRecentlyRemoved;
+          expect(leftMs).toBeGreaterThan(0);
+          expect(leftMs).toBeLessThanOrEqual(NAME_RESTS_MS);
+        }
+        expect(await accounts().existingNamespaces(['billing'])).toEqual([]);
+        expect(await stage.world.storage.audit.list({ limit: 9 })).toEqual([]);
+        await under.ageRemovals(NAME_RESTS_MS - 60_000);
+        await expect(again()).rejects.toThrow(NamespaceRecentlyRemoved);
+        await under.ageRemovals(60_000);
+        expect(await again(others)).toBe(true);
+        expect(await again()).toBe(false);
+        // Each removal counts anew.
+        await accounts().removeNamespace('billing');
+        await expect(again()).rejects.toThrow(NamespaceRecentlyRemoved);
+        await under.ageRemovals(2 * 3_600_000);
+        await accounts().createNamespace(namespace('ops'));
+        await accounts().removeNamespace('ops');
+        expect(await again()).toBe(true);
+        await expect(accounts().createNamespace(namespace('ops'))).rejects.toThrow(NamespaceRecentlyRemoved);
       });
     });
 

@@ -1,5 +1,7 @@
 /** The promises of AuditStore: what was written down is found again, newest first, by whatever it is looked for. */
+
 import { describe, expect, it } from 'vitest';
+import { NAME_RESTS_MS } from '../account-store.ts';
 import type { AuditEntry, AuditQuery } from '../audit-store.ts';
 import { BASE_MS, type MakeStorage, MINUTE_MS } from './storage-under-test.ts';
 import { useStorageWorld } from './storage-world.ts';
@@ -59,6 +61,7 @@ export function describeAuditStore(makeStorage: MakeStorage): void {
       expect(await actions(made)).toEqual(['keys.create', 'create']);
       await accounts.removeNamespace('one', entry('remove'));
       expect(await actions(made)).toEqual([]);
+      await stage.under.ageRemovals(NAME_RESTS_MS);
       await accounts.createNamespace(namespace, entry('create again'));
       await record({ action: 'keys.create', namespace: 'one', subject: { kind: 'key', id: 'l' } }, {});
       expect(await actions(made)).toEqual(['jobs.update', 'keys.create', 'create again']);

@@ -1,4 +1,5 @@
 /** The promises of EventStore: every change is told once, in an order that never changes, and reading goes on where it stopped. */
+
 import {
   compareEventCursors,
   type EventCursor,
@@ -9,6 +10,7 @@ import {
 } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../../../../tests/support/eventually.ts';
+import { NAME_RESTS_MS } from '../account-store.ts';
 import { newId } from './sample-job.ts';
 import { BASE_MS, DAY_MS, type MakeStorage, MINUTE_MS, SECOND_MS } from './storage-under-test.ts';
 import { onceRun, settlement, useStorageWorld } from './storage-world.ts';
@@ -65,6 +67,7 @@ export function describeEventStore(makeStorage: MakeStorage): void {
       const before = await storage.events.namespacesBegan(['again', 'default', 'nowhere']);
       expect([...before.keys()].toSorted()).toEqual(['again', 'default']);
       expect(await storage.accounts.removeNamespace('again')).toBe('removed');
+      await stage.under.ageRemovals(NAME_RESTS_MS);
       expect(await storage.accounts.createNamespace({ name: 'again', description: '', createdAtMs: 0 })).toBe(
         true,
       );

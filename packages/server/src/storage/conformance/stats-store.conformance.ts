@@ -1,6 +1,8 @@
 /** The promises of StatsStore: every attempt that ended is counted once, whoever counts, in its namespace and in the whole. */
+
 import type { ClaimedRun, Job, RunId } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
+import { NAME_RESTS_MS } from '../account-store.ts';
 import { ALL_HANDLERS } from '../run-tally.ts';
 import { COUNTS, type Counts, GROUPS_PER_HOUR_MAX } from '../stats-store.ts';
 import { countEnded, DAY } from './count-ended.ts';
@@ -147,6 +149,7 @@ export function describeStatsStore(makeStorage: MakeStorage): void {
       expect(await accounts.removeNamespace('again')).toBe('removed');
       expect(await countsIn('again')).toEqual([]);
       const createdAtMs = BASE_MS + 2 * HOUR_MS;
+      await stage.under.ageRemovals(NAME_RESTS_MS);
       await accounts.createNamespace({ name: 'again', description: '', createdAtMs });
       expect(await countsIn('again')).toEqual([]);
       const { stats } = stage.world.storage;
@@ -160,6 +163,7 @@ export function describeStatsStore(makeStorage: MakeStorage): void {
       await countAll(1);
       await jobs.remove(jobId);
       expect(await accounts.removeNamespace('soon')).toBe('removed');
+      await stage.under.ageRemovals(NAME_RESTS_MS);
       await accounts.createNamespace({ name: 'soon', description: '', createdAtMs: BASE_MS + 1 });
       expect(await countsIn('soon')).toEqual([]);
       expect(await stats.failures({ ...DAY, namespaces: ['soon'], limit: 10 })).toEqual([]);

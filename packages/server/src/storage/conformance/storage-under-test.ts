@@ -8,6 +8,8 @@ export interface StorageUnderTest {
   readonly other?: Storage;
   /** Where the adapter's own clock can be turned by hand. */
   readonly clock?: ManualClock;
+  /** As if namespaces that are gone had been removed so much earlier: their names rest by the adapter's own clock. */
+  ageRemovals(ms: number): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -46,6 +46,7 @@ interface UserRow {
 export class MemoryAccountStore implements AccountStore {
   readonly #jobs: MemoryState['jobs'];
   readonly #namespaces: MemoryState['namespaces'];
+  readonly #removedNames: MemoryState['removedNames'];
   readonly #events: MemoryState['events'];
   readonly #audit: MemoryState['audit'];
   readonly #signingKeys: MemoryState['signingKeys'];
@@ -60,6 +61,7 @@ export class MemoryAccountStore implements AccountStore {
   constructor(state: MemoryState) {
     const { jobs, namespaces, audit, events, signingKeys, secrets, counts, failures } = state;
     this.#counted = [counts.minute, counts.hour, failures];
+    this.#removedNames = state.removedNames;
     this.#events = events;
     this.#jobs = jobs;
     this.#namespaces = namespaces;
@@ -90,6 +92,7 @@ export class MemoryAccountStore implements AccountStore {
 
   async createNamespace(namespace: Namespace, audit?: AuditEntry): Promise<boolean> {
     if (this.#namespaces.has(namespace.name)) return false;
+    this.#removedNames.requireRested(namespace.name);
     const auditAfter = this.#audit.at(-1)?.auditId ?? 0;
     const eventsAfter = this.#events.end().seq;
     this.#namespaces.set(namespace.name, { namespace, auditAfter, eventsAfter });
@@ -106,6 +109,7 @@ export class MemoryAccountStore implements AccountStore {
   async removeNamespace(name: string, audit?: AuditEntry): Promise<'removed' | 'in_use' | 'unknown'> {
     for (const job of this.#jobs.values()) if (job.namespace === name) return 'in_use';
     if (!this.#namespaces.delete(name)) return 'unknown';
+    this.#removedNames.add(name);
     for (const row of this.#users.values()) {
       row.user = { ...row.user, grants: row.user.grants.filter((grant) => grant.namespace !== name) };
     }
@@ -118,8 +122,7 @@ export class MemoryAccountStore implements AccountStore {
     for (const [id, key] of this.#signingKeys) if (key.namespace === name) this.#signingKeys.delete(id);
     for (const rows of this.#counted)
       for (const [id, row] of rows) if (row.namespace === name) rows.delete(id);
-    this.#done(audit);
-    return 'removed';
+    return this.#done(audit) && 'removed';
   }
 
   async createUser({ passwordHash, idempotency, ...rest }: NewUser, audit?: AuditEntry): Promise<boolean> {
@@ -382,10 +385,9 @@ export class MemoryAccountStore implements AccountStore {
   /** Keys of the same owner; of nobody, in the same namespace. */
   #livingBeside({ ownerId, grants: [first], createdAtMs: atMs }: ApiKey): number {
     const namespace = ownerId === undefined ? first?.namespace : undefined;
-    const beside = [...this.#keys.values()].filter(
-      ({ key }) => key.ownerId === ownerId && isWanted(key, { namespace, expired: { is: false, atMs } }),
-    );
-    return beside.length;
+    const isBeside = ({ key }: KeyRow) =>
+      key.ownerId === ownerId && isWanted(key, { namespace, expired: { is: false, atMs } });
+    return [...this.#keys.values()].filter(isBeside).length;
   }
 
   #done(audit: AuditEntries = []): true {
@@ -394,6 +396,5 @@ export class MemoryAccountStore implements AccountStore {
   }
 }
 
-function isSame(a: UserIdentity | undefined, b: UserIdentity | undefined): boolean {
-  return a !== undefined && a.issuer === b?.issuer && a.subject === b.subject;
-}
+const isSame = (a: UserIdentity | undefined, b: UserIdentity | undefined): boolean =>
+  a !== undefined && a.issuer === b?.issuer && a.subject === b.subject;

@@ -32,6 +32,7 @@ import { DueTable } from './due-table.ts';
 import { EventLog } from './event-log.ts';
 import { HistoryTable } from './history-table.ts';
 import { LeaseTable } from './lease-table.ts';
+import { RemovedNames } from './removed-names.ts';
 
 /** What names the job is read with the letter. */
 export type StoredLetter = Omit<DeadLetter, 'jobName' | 'namespace' | 'userId'>;
@@ -94,6 +95,7 @@ export interface MemoryState {
   generation: number;
   readonly audit: AuditRecord[];
   readonly namespaces: Map<string, NamespaceRow>;
+  readonly removedNames: RemovedNames;
   readonly signingKeys: Map<string, StoredSigningKey>;
   readonly secrets: Map<string, StoredSecret>;
   readonly handlers: Map<string, { readonly handler: HandlerDescription; readonly seenAtMs: number }>;
@@ -139,6 +141,7 @@ export function emptyState(now: () => number): MemoryState {
     generation: 0,
     audit: [],
     namespaces: new Map([[DEFAULT_NAMESPACE, { namespace: DEFAULT, auditAfter: 0, eventsAfter: 0 }]]),
+    removedNames: new RemovedNames(now),
     signingKeys: new Map(),
     secrets: new Map(),
     handlers: new Map(),

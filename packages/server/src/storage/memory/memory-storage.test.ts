@@ -4,5 +4,6 @@ import { MemoryStorage } from './memory-storage.ts';
 
 describeStorage('memory storage', async () => {
   const clock = new ManualClock();
-  return { storage: new MemoryStorage({ clock }), clock, close: async () => {} };
+  const ageRemovals = async (ms: number) => clock.advance(ms);
+  return { storage: new MemoryStorage({ clock }), clock, ageRemovals, close: async () => {} };
 });

@@ -1,7 +1,7 @@
 /** Statements of namespaces and users. Instants go in and out as milliseconds. */
 import type { Grant, Namespace, User, UserIdentity } from '@carillon/domain';
 import { statement } from '../../postgres/database.ts';
-import { timestampOf } from './fragments.sql.ts';
+import { msOf, timestampOf } from './fragments.sql.ts';
 import { column, columns, ms, optional, read } from './selection.ts';
 
 const NAMESPACE = columns<Namespace>({
@@ -22,6 +22,20 @@ export const EXISTING_NAMESPACES = statement('existing_namespaces')`
 export const CREATE_NAMESPACE = statement('create_namespace')`
   INSERT INTO namespaces (name, description, created_at) VALUES ($1, $2, ${timestampOf('$3')})
   ON CONFLICT (name) DO NOTHING RETURNING name`;
+
+/** $2 for so long. A statement of its own: whoever waited for a removal sees it only in the next one. */
+export const NAME_RESTS = statement('name_rests')`
+  SELECT least(r.removed_at + $2::bigint - ${msOf('clock_timestamp()')}, $2::bigint)::float8 FROM removed_namespaces r
+  WHERE r.name = $1 AND r.removed_at > ${msOf('clock_timestamp()')} - $2::bigint`;
+
+/** $1 since when, as milliseconds that have passed. What another removal is forgetting is left to it. */
+export const FORGET_REMOVED = statement('forget_removed_namespaces')`
+  DELETE FROM removed_namespaces WHERE name IN (
+    SELECT name FROM removed_namespaces WHERE removed_at < ${msOf('clock_timestamp()')} - $1::bigint FOR UPDATE SKIP LOCKED)`;
+
+export const REMEMBER_REMOVED = statement('remember_removed_namespace')`
+  INSERT INTO removed_namespaces (name, removed_at) VALUES ($1, ${msOf('clock_timestamp()')})
+  ON CONFLICT (name) DO UPDATE SET removed_at = excluded.removed_at`;
 
 /** A statement of its own: only when the name is ours is all about whoever had it before in the audit log and in the events. */
 export const BEGIN_HISTORY = statement('begin_history')`

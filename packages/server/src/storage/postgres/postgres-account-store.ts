@@ -17,7 +17,9 @@ import {
   KeysFull,
   type KeyUse,
   LastAdministrator,
+  NAME_RESTS_MS,
   NamespaceGone,
+  NamespaceRecentlyRemoved,
   type NewTicket,
   type NewUser,
   type Rotation,
@@ -35,6 +37,9 @@ import { recordAudit } from './postgres-audit-store.ts';
 import { readAll, readFirst } from './selection.ts';
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/** Much longer than names rest, whatever the clock of a database that takes over says. */
+const REMOVALS_KEPT_MS = 3_600_000;
 
 export class PostgresAccountStore implements AccountStore {
   readonly #database: Database;
@@ -58,6 +63,8 @@ export class PostgresAccountStore implements AccountStore {
     return this.#changed(audit, async (session) => {
       const values = [name, description, createdAtMs];
       if ((await session.query(sql.CREATE_NAMESPACE, values)).length === 0) return false;
+      const [removed] = await session.query<[number]>(sql.NAME_RESTS, [name, NAME_RESTS_MS]);
+      if (removed) throw new NamespaceRecentlyRemoved(removed[0]);
       await session.query(sql.BEGIN_HISTORY, [name]);
       return true;
     });
@@ -74,6 +81,8 @@ export class PostgresAccountStore implements AccountStore {
       await session.query(credentials.LOCK_KEYS_IN, [name]);
       await session.query(credentials.REMOVE_KEYS_IN, [name]);
       await session.query(sql.REMOVE_NAMESPACE, [name]);
+      await session.query(sql.FORGET_REMOVED, [REMOVALS_KEPT_MS]);
+      await session.query(sql.REMEMBER_REMOVED, [name]);
       await recordAudit(session, [audit]);
       return 'removed';
     });

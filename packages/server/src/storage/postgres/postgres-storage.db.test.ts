@@ -101,6 +101,9 @@ describeEachPostgres('the storage on PostgreSQL', (server) => {
 
   describeStorage('keeps every promise of its ports', async () => {
     await emptyTestDatabase(client);
-    return { storage, other, close: async () => undefined };
+    const ageRemovals = async (ms: number) => {
+      await client.query('UPDATE removed_namespaces SET removed_at = removed_at - $1', [ms]);
+    };
+    return { storage, other, ageRemovals, close: async () => undefined };
   });
 });

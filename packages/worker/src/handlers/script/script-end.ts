@@ -41,6 +41,12 @@ export function answerOf(seen: ScriptEnd, words: SaidWords, limits: ScriptLimits
   throw new HandlerError(message, { result: about(reason) });
 }
 
+/** It did not end by itself, so that what it said last may stop anywhere, also within a secret. */
+export function isCutShort(seen: ScriptEnd, limits: ScriptLimits): boolean {
+  const { signal, broken } = withCpuJudged(seen, limits);
+  return signal !== undefined || broken !== undefined;
+}
+
 /** The kernel may end all that its processes do before anybody looks; a script that does not mind ends with 0 then. */
 function withCpuJudged(end: ScriptEnd, { cpuSeconds }: ScriptLimits): ScriptEnd {
   const isOver = cpuSeconds > 0 && (end.cpuSeconds ?? 0) > cpuSeconds + CPU_SLACK_SECONDS;

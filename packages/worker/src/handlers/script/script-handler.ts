@@ -14,7 +14,7 @@ import { DEFAULT_INTERPRETERS, DEFAULT_PATH, Interpreters } from './interpreter.
 import { pipeStock } from './named-pipes.ts';
 import { placeScript } from './place-script.ts';
 import { RunFolder, removeLeftFolders, type UserIds } from './run-folder.ts';
-import { answerOf, describeEnd } from './script-end.ts';
+import { answerOf, describeEnd, isCutShort } from './script-end.ts';
 import { scriptGuard } from './script-guard.ts';
 import { scriptLauncher } from './script-launcher.ts';
 import { readScriptPayload, type ScriptCall } from './script-payload.ts';
@@ -164,7 +164,7 @@ async function runIn(
     const end = await running.run(() => !signal.aborted && context.isHeld()).catch(notStarted);
     if (!end) throw new HandlerError(RUN_ERRORS.takenBack());
     lines.end();
-    words.end(signal.aborted);
+    words.end(signal.aborted || isCutShort(end, options.limits));
     await words.saved();
     context.used({ peakMemoryBytes: end.peakBytes || undefined, cpuSeconds: end.cpuSeconds });
     note(context, describeEnd(end, performance.now() - startedAt));

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { OutputStream } from '../../run-channel.ts';
 import { bash, eventually, RecordingChannel, runScript, startScript } from './script.fixture.ts';
+import { SCRIPT_DEFAULTS } from './script-handler.ts';
 
 /** Counts what it is given, and asks for a pause after each chunk. */
 class SlowChannel extends RecordingChannel {
@@ -118,6 +119,21 @@ describe('a secret is masked before a text is cut, so that no part of it is left
     const { outcome } = await runScript({ ...bash(script, { args: [secret] }), secrets });
     if (outcome.kind !== 'FAILED') throw new Error(outcome.kind);
     expect(outcome.error).toMatch(/exit code 1: .*[xy]/);
+    expect(partsIn(outcome.error)).toEqual([]);
+  });
+
+  test.each([
+    ['a signal', 'kill -ABRT $$', /ended by SIG(ABRT|IOT)/],
+    ['its limit on CPU time', 'while :; do :; done', /more CPU time/],
+  ])('where %s ends the script within one', async (_, ends, error) => {
+    const script = `printf %.14s "$1"; printf 'out of memory: %.14s' "$1" >&2; ${ends}`;
+    const limits = { ...SCRIPT_DEFAULTS.limits, cpuSeconds: 1 };
+    const { outcome, channel } = await runScript({
+      ...{ ...bash(script, { args: [secret] }), secrets, options: { limits } },
+    });
+    expect([channel.text('stdout'), channel.text('stderr')]).toEqual(['***\n', 'out of memory: ***\n']);
+    if (outcome.kind !== 'FAILED') throw new Error(outcome.kind);
+    expect(`${outcome.error} ${channel.text('system')}`).toMatch(error);
     expect(partsIn(outcome.error)).toEqual([]);
   });
 

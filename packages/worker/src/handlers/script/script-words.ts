@@ -29,9 +29,9 @@ export class ScriptWords implements ControlListener, SaidWords {
     return this.#context.log.write(stream, bytes);
   }
 
-  /** There is no more output: how the script ended is the last line of the log. isCut: the script was stopped. */
+  /** There is no more output: how the script ended is the last line of the log. isCut: it was stopped, perhaps within a secret. */
   end(isCut: boolean): void {
-    this.#keep(this.#maskedErrors?.end());
+    this.#keep(isCut ? this.#maskedErrors?.cut() : this.#maskedErrors?.end());
     this.#context.log.endLines({ isCut });
   }
 
