@@ -67,6 +67,34 @@ describe.skipIf(!hasBrowser())('dead letters', () => {
     await viewer.context().close();
   });
 
+  test('are sent round again as they were ticked', async () => {
+    for (const name of ['ticked one', 'ticked two', 'left alone']) await fail(name);
+    await lettersOf(5);
+    await page.goto('/dead');
+    for (const name of ['ticked one', 'ticked two']) await row(name).getByRole('checkbox').check();
+    const bar = page.getByLabel('Selected dead letters');
+    await bar.getByText('2 selected').waitFor();
+    await bar.getByRole('button', { name: 'Redrive selected' }).click();
+    await expectAccessibleInBothSchemes(page);
+    isMended = true;
+    await page.getByRole('dialog').getByRole('button', { name: 'Redrive 2 letters' }).click();
+    await page.getByText('2 letters were sent round again.').waitFor();
+    await lettersOf(3);
+    expect(await row('left alone').count()).toBe(1);
+    const letters = await stage.admin.deadLetters.list({ handled: false }).toArray();
+    await stage.admin.deadLetters.redrive(
+      letters.find(({ job_name: name }) => name === 'left alone')!.run_id,
+    );
+    await lettersOf(2);
+    await eventually(
+      async () => {
+        expect(await stage.admin.runs.list({ status: 'success' }).toArray()).toHaveLength(3);
+      },
+      { withinMs: 60_000 },
+    );
+    isMended = false;
+  });
+
   test('are sent round again, one and then all', async () => {
     for (const name of ['first', 'second']) await fail(name);
     await lettersOf(4);

@@ -106,6 +106,21 @@ describe.skipIf(!hasBrowser())('a run', () => {
     await page.waitForURL(`**/runs/${again.run_id}`);
   });
 
+  test('is run again with another input, and not while that is no JSON', async () => {
+    const run = await make({ name: 'with input', handler: 'ok', payload: { kept: 1, text: 'a' } }, 'SUCCESS');
+    await page.goto(`/runs/${run.run_id}`);
+    await page.getByRole('button', { name: 'Run again with …' }).click();
+    const dialog = page.getByRole('dialog');
+    const send = dialog.getByRole('button', { name: 'Run again' });
+    await dialog.getByLabel('Input').fill('{"text": ');
+    expect(await send.isDisabled()).toBe(true);
+    await dialog.getByLabel('Input').fill('{"text": "b"}');
+    await send.click();
+    await page.waitForURL((url) => !url.pathname.endsWith(run.run_id));
+    const added = new URL(page.url()).pathname.split('/').at(-1)!;
+    expect((await stage.admin.runs.get(added)).input).toEqual({ text: 'b' });
+  });
+
   test('whose name, log and error are markup shows them as text', async () => {
     const job = { name: MARKUP, handler: 'fail', payload: { text: MARKUP }, max_retries: 0 };
     const run = await make(job, 'FAILED');

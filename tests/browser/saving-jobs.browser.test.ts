@@ -39,6 +39,23 @@ describe.skipIf(!hasBrowser())('saving a job, on the page', () => {
     stage.forgiveFailedAnswers();
   });
 
+  test('what is no JSON in a field of the form is not left out of what is saved: nothing is', async () => {
+    const payload = { pages: 5 };
+    const id = await make('thumbnails', { handler: 'make-thumb', payload });
+    const page = await stage.signedIn('ada', ADMIN, `/jobs/${id}/edit`);
+    await nameOn(page).fill('thumbnails now');
+    await page.getByLabel('Payload').fill('{"pages": 50');
+    const save = page.getByRole('button', { name: 'Review and save' });
+    await page.getByRole('button', { name: 'Review and save', disabled: true }).waitFor();
+    await save.hover();
+    await page.getByRole('tooltip').getByText('What was typed is not JSON yet.').waitFor();
+    await page.getByLabel('Payload').fill('{"pages": 50}');
+    await save.click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('heading', { name: 'thumbnails now' }).waitFor();
+    expect((await stage.admin.jobs.get(id)).payload).toEqual({ pages: 50 });
+  });
+
   test('the question before a change stays open with what went wrong, and saves when it is asked again', async () => {
     const id = await make('changed later');
     const page = await stage.signedIn('ada', ADMIN, `/jobs/${id}/edit`);

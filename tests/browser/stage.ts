@@ -178,8 +178,11 @@ export class PageStage {
 export async function signIn(page: Page, name: string, password = PASSWORD): Promise<void> {
   await page.getByLabel('Name').fill(name);
   await page.locator('input[type=password]').fill(password);
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  const submit = page.getByRole('button', { name: 'Sign in', exact: true });
+  await submit.click();
   await page.waitForURL((url) => !url.pathname.endsWith('/login'));
+  // The form, with its field for a name, stays until the first screen is there.
+  await submit.waitFor({ state: 'detached' });
 }
 
 /** Clicks where it is still there: the page may have read by itself meanwhile. */

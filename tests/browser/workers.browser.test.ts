@@ -99,7 +99,7 @@ describe.skipIf(!hasBrowser())('workers', () => {
       await page.getByText(/lost in the last hour/).waitFor();
       await expectAccessibleInBothSchemes(page);
       await row.getByRole('link', { name: 'doomed' }).click();
-      await page.getByRole('link', { name: jobId.slice(-12) }).click();
+      await page.getByRole('link', { name: jobId.slice(-12), exact: true }).click();
       for (const { worker_id: id } of others) await stage.admin.workers.undrain(id);
       await expect
         .poll(async () => (await stage.admin.runs.get(jobId)).attempts.map(({ status }) => status), {

@@ -128,7 +128,8 @@ test('carillon worker runs the built-in handlers on another machine, and SIGTERM
       expect(found, away.said.stderr).toMatchObject({ remote: true, slots: 3, labels: { gpu: 'a100' } });
       return found!.worker_id;
     }, SOON);
-    for (const act of ['drain', 'undrain']) expect(await ok(['workers', act, id])).toContain(id);
+    for (const act of ['drain', 'undrain'])
+      for (const given of [id, 'away']) expect(await ok(['workers', act, given])).toContain(id);
     const connected = `connected to ${one.server.address} as worker ${id}`;
     await eventually(() => expect(away.said.stderr).toContain(connected), SOON);
     const inward = await createJob('inward', '--http', `${one.server.address}/metrics`);

@@ -131,8 +131,10 @@ const FINDERS: Record<Named, Find> = {
   user: findUsers,
   worker: async (client, given) => {
     const workers = await client.workers.list({ limit: LOOKED_THROUGH }).toArray();
-    const found = workers.filter(({ worker_id: id }) => startsWith(id, given));
-    return found.map(({ worker_id: id, node_id: node }) => ({ id, facts: [node] }));
+    // Of one name, those that are lost stay in the list for a while.
+    const called = workers.filter(({ name, alive }) => alive && name === given);
+    const found = called.length > 0 ? called : workers.filter(({ worker_id: id }) => startsWith(id, given));
+    return found.map(({ worker_id: id, name, node_id: node }) => ({ id, facts: [name ?? node] }));
   },
   'dead letter': async (client, given, within) => {
     const list = client.deadLetters.list({ ...within, limit: LOOKED_THROUGH });
@@ -367,7 +369,7 @@ const CALLED_BY: Record<Named, string> = {
   run: 'beginning of an id, and no job with the key or name',
   key: 'name or beginning of an id',
   user: 'name or beginning of an id',
-  worker: 'beginning of an id',
+  worker: 'name or beginning of an id',
   'dead letter': `beginning of an id among the latest ${LOOKED_THROUGH}, and no job that failed for good with the key or name`,
   'signing key': 'beginning of an id',
   subject: 'name or beginning of an id',

@@ -27,12 +27,15 @@ export function JsonInput(props: JsonInputProps) {
   const [typed, setTyped] = useState(() => textOf(value, orText));
   const [wrong, setWrong] = useState<string>();
   const given = useRef(value);
+  const tell = useRef(onValid);
+  tell.current = onValid;
   // Changed elsewhere, not by what was typed here.
   useEffect(() => {
     if (JSON.stringify(given.current) === JSON.stringify(value)) return;
     given.current = value;
     setTyped(textOf(value, orText));
     setWrong(undefined);
+    tell.current?.(true);
   }, [value, orText]);
   const change = (text: string) => {
     setTyped(text);

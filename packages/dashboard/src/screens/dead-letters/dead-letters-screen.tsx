@@ -15,6 +15,7 @@ import { optionsOf } from '../../ui/options.ts';
 import { RedriveButton } from '../../ui/redrive-button.tsx';
 import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
 import { RedriveMany } from './redrive-many.tsx';
+import { RedriveTicked } from './redrive-ticked.tsx';
 
 const route = getRouteApi('/shell/dead');
 
@@ -147,6 +148,7 @@ export function DeadLettersScreen() {
   const narrowed = [reason, handler, job, user].some((value) => value !== undefined);
   const ended = useEnded();
   const columns = useMemo(() => columnsOf(ended), [ended]);
+  const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
   return (
     <Stack gap="sm">
       <Group justify="space-between">
@@ -190,12 +192,14 @@ export function DeadLettersScreen() {
         />
         {job !== undefined && <JobChip jobId={job} onRemove={() => change({ job: undefined })} />}
       </FilterBar>
+      {ticked.size > 0 && !handled && <RedriveTicked ids={ticked} namespace={ns} onChange={setTicked} />}
       <VirtualList
         label="Dead letters"
         queryKey={queryKeys.deadLetters(search)}
         list={() => carillon.deadLetters.list({ ...filter, handled, limit: 50 })}
         columns={columns}
         ended={handled ? undefined : ended.ids}
+        selection={handled ? undefined : { ids: ticked, change: setTicked }}
         idOf={({ run_id: id }) => id}
         onOpen={({ run_id: runId }) => void navigate({ to: '/runs/$runId', params: { runId } })}
         empty={

@@ -1,6 +1,6 @@
 /** What every field of the form needs: the body that it shows a part of, how to change it, and what is wrong with which part. */
 import { CarillonError, type Json } from '@carillon/client';
-import { createContext, type ReactNode, useContext } from 'react';
+import { createContext, type ReactNode, useContext, useEffect, useId, useRef } from 'react';
 import { fixWords, wordsAtField } from '../../ui/refusal-words.ts';
 import { type Body, valueAt } from './job-body.ts';
 
@@ -8,6 +8,8 @@ export interface FormState {
   readonly body: Body;
   readonly set: (path: string, value: Json | undefined) => void;
   readonly replace: (body: Body) => void;
+  /** What stands in this field is no value, so that the body does not have it. */
+  readonly setReadable: (field: string, isReadable: boolean) => void;
   /** What the server refused: of the last save, and of the preview. */
   readonly errors: readonly unknown[];
   /** Of the job that is edited: its name is known also to those who may not list users. */
@@ -47,6 +49,16 @@ export function useField(path: string): Field {
     error: told && [wordsAtField(told.message, path), fixWords(told)].filter(Boolean).join(' '),
     text: typeof value === 'string' || typeof value === 'number' ? String(value) : '',
   };
+}
+
+/** For a field in which something may stand that is no value: nothing is saved meanwhile. */
+export function useReadable(): (isReadable: boolean) => void {
+  const id = useId();
+  const { setReadable } = useForm();
+  const set = useRef(setReadable);
+  set.current = setReadable;
+  useEffect(() => () => set.current(id, true), [id]);
+  return (isReadable) => set.current(id, isReadable);
 }
 
 /** Whether an error belongs to this field, or to a part of it. */

@@ -43,6 +43,7 @@ export function JobEditor({ draftId, title, initial, job }: JobEditorProps) {
   const [asJson, setAsJson] = useState(restored?.text !== undefined);
   const [refusal, setRefusal] = useState<unknown>();
   const [missing, setMissing] = useState<readonly unknown[]>([]);
+  const [unreadable, setUnreadable] = useState<ReadonlySet<string>>(new Set());
   const changed = text !== undefined || !isSame(body as Json, (base?.body ?? initial) as Json);
   // Once it was saved there is nothing to keep, also while the page still shows it.
   const forgotten = useRef(false);
@@ -74,6 +75,10 @@ export function JobEditor({ draftId, title, initial, job }: JobEditorProps) {
       value={{
         ...{ body, replace, errors, isEdit: job !== undefined, jobId, owner: ownerOf(job) },
         set: (path, value) => replace(withValue(body, path, value)),
+        setReadable: (field, isReadable) =>
+          setUnreadable(
+            (before) => new Set([...before].filter((id) => id !== field).concat(isReadable ? [] : field)),
+          ),
       }}
     >
       <Stack gap="md">
@@ -122,7 +127,7 @@ export function JobEditor({ draftId, title, initial, job }: JobEditorProps) {
                 {...{ body, base, job, patch, changed, start, refusal }}
                 onRefusal={setRefusal}
                 onMissing={setMissing}
-                isReadable={text === undefined}
+                isReadable={text === undefined && unreadable.size === 0}
                 rebase={(merged, onto) => {
                   replace(merged);
                   setBase(onto);

@@ -13,7 +13,7 @@ import {
 } from '@mantine/core';
 import { JsonInput } from '../../ui/json-input.tsx';
 import { ORDER } from './fields.tsx';
-import { useField, useForm } from './form-context.tsx';
+import { useField, useForm, useReadable } from './form-context.tsx';
 import { HttpFields } from './http-fields.tsx';
 import { isObject } from './job-body.ts';
 import { type SchemaField, schemaFields } from './simple-schema.ts';
@@ -38,6 +38,7 @@ export function PayloadFields({ handler, known }: { handler: string; known: Hand
 
 function WholePayload() {
   const payload = useField('payload');
+  const onValid = useReadable();
   return (
     <JsonInput
       label="Payload"
@@ -47,6 +48,7 @@ function WholePayload() {
       minRows={5}
       error={payload.error}
       onChange={payload.set}
+      onValid={onValid}
     />
   );
 }
@@ -133,6 +135,7 @@ function SchemaInput({
 }) {
   const { name, kind, description, required, options, fallback, min, max } = field;
   const { error } = useField(`payload.${name}`);
+  const onValid = useReadable();
   const look = {
     ...{ label: name, description, error, 'data-field': `payload.${name}`, inputWrapperOrder: ORDER },
     placeholder: fallback === undefined ? undefined : String(fallback),
@@ -184,8 +187,6 @@ function SchemaInput({
         />
       );
     case 'json':
-      return (
-        <JsonInput label={name} description={description} error={error} value={value} onChange={onChange} />
-      );
+      return <JsonInput {...{ label: name, description, error, value, onChange, onValid }} />;
   }
 }

@@ -1,7 +1,7 @@
 /** What can be done with a run: stop it, run it again, also with another input. */
 
-import type { RunWithAttempts } from '@carillon/client';
-import { Button, Group, JsonInput, Modal, Stack, TextInput } from '@mantine/core';
+import type { Json, RunWithAttempts } from '@carillon/client';
+import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -9,8 +9,10 @@ import { carillon } from '../../api/carillon.ts';
 import { queryKeys } from '../../api/query-keys.ts';
 import { usePermission } from '../../api/session.ts';
 import { ActionButton } from '../../ui/action-button.tsx';
+import { JsonInput } from '../../ui/json-input.tsx';
 import { notify } from '../../ui/notify.ts';
 import { Problem } from '../../ui/problem.tsx';
+import { randomKey } from '../../ui/random-key.ts';
 import { isEnded } from '../../ui/run-state.ts';
 
 export function RunActions({ run, namespace }: { run: RunWithAttempts; namespace: string | undefined }) {
@@ -90,14 +92,15 @@ function RerunDialog({
   onClose: () => void;
   onAdded: (runId: string) => void;
 }) {
-  const [input, setInput] = useState(JSON.stringify(run.input ?? {}, null, 2));
+  const [input, setInput] = useState<Json | undefined>((run.input ?? undefined) as Json | undefined);
+  const [isValid, setIsValid] = useState(true);
   const [reason, setReason] = useState('');
-  const [key] = useState(() => `${run.run_id} ${Date.now()}`);
+  const [key] = useState(randomKey);
   const task = useMutation({
     mutationFn: () =>
       carillon.runs.rerun(run.run_id, {
         idempotencyKey: key,
-        input: JSON.parse(input || '{}') as Record<string, unknown>,
+        input: (input ?? {}) as Record<string, unknown>,
         ...(reason !== '' && { reason }),
       }),
     onSuccess: ({ run_id: runId }) => onAdded(runId),
@@ -108,13 +111,11 @@ function RerunDialog({
         <JsonInput
           label="Input"
           description="Merged over the payload of the job, for this run alone. null removes a member."
-          autosize
+          mustBe="object"
           minRows={6}
-          maxRows={20}
-          formatOnBlur
-          validationError="This is not JSON."
           value={input}
           onChange={setInput}
+          onValid={setIsValid}
         />
         <TextInput
           label="Reason"
@@ -127,7 +128,7 @@ function RerunDialog({
           <Button variant="default" onClick={onClose}>
             Back
           </Button>
-          <Button loading={task.isPending} onClick={() => task.mutate()}>
+          <Button loading={task.isPending} disabled={!isValid} onClick={() => task.mutate()}>
             Run again
           </Button>
         </Group>
