@@ -5,7 +5,7 @@
 import { expect, expectTypeOf, test } from 'vitest';
 import type { z } from 'zod';
 import { PAGE_MAX } from '../../packages/cli/src/commands/actions.ts';
-import { PART_MAX } from '../../packages/cli/src/commands/dlq.ts';
+import { PART_MAX } from '../../packages/cli/src/commands/many-ids.ts';
 import type * as client from '../../packages/client/src/index.ts';
 import { BATCH_JOBS_MAX } from '../../packages/client/src/resources/jobs.ts';
 import { SILENCE_MS_MAX } from '../../packages/client/src/wire/follow-stream.ts';

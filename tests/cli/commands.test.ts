@@ -228,6 +228,10 @@ describe('runs and dead letters', () => {
     expect(await ok(['runs', 'show', letter.run_id])).toMatch(/status\s+FAILED/);
     expect((await run(['runs', 'rerun', letter.run_id, '--wait'])).code).toBe(1);
     expect(await ok(['dlq', 'redrive', letter.run_id])).toMatch(UUID);
+    const named = await run(['dlq', 'redrive', letter.run_id, NOBODY]);
+    expect(named.code).toBe(3);
+    expect(named.stdout).toContain(`${letter.run_id} was sent round again before`);
+    expect(named.stderr).toContain(`There is no dead letter ${NOBODY}.`);
     expect(await json(['dlq', 'redrive', '--job', id, '--dry-run'])).toMatchObject({ dry_run: true });
   });
 });

@@ -1,15 +1,17 @@
 /** `dlq`: dead letters, which are runs that failed for good, and redriving them. */
-import type { DeadLetter, DeadReason } from '@carillon/client';
+import type { Carillon, DeadLetter, DeadReason } from '@carillon/client';
+import type { Cli } from '../cli.ts';
 import { type CommandSpec, command } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { choice, count, IN_NAMESPACE, text, toggle, YES } from '../flags.ts';
 import { changeMatching, forEachId, listCommand } from './actions.ts';
+import { PART_MAX, resultsInParts } from './many-ids.ts';
 
 const RUN = '01893f2e-7c12-7d01-8e11-b0b1b2b3b4b5';
+const ANOTHER = '01893f2e-7c12-7d01-8e11-b0b1b2b3b4b6';
 const JOB = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f';
 
-/** The server takes so many in one request; with a progress bar fewer are sent, so that it moves. */
-export const PART_MAX = 1_000;
+/** With a progress bar fewer are sent than the server takes, so that it moves. */
 const PART_MAX_WITH_BAR = 100;
 
 const DEAD_REASONS: readonly DeadReason[] = [
@@ -103,21 +105,13 @@ export const dlqCommands: readonly CommandSpec[] = [
     },
     examples: [
       `carillon dlq redrive ${RUN}`,
+      `carillon dlq redrive ${RUN} ${ANOTHER}`,
       `carillon dlq redrive --job ${JOB} --dry-run`,
       'carillon dlq redrive --all --limit 100 --yes',
     ],
     async run({ args, options: { all, limit: max, dryRun, yes, ...filter }, cli }) {
       const client = await cli.client();
-      if (args.length > 0)
-        return forEachId(cli, args, async (id) => {
-          const { redriven_run_id: before } = await client.deadLetters.get(id);
-          const answer = await client.deadLetters.redrive(id);
-          const sentence =
-            before === answer.run_id
-              ? `${id} was sent round again before, as ${before}: nothing was sent`
-              : `Sent ${id} round again as ${answer.run_id}`;
-          return { answer, sentence };
-        });
+      if (args.length > 0) return redriveNamed(cli, client, args);
       if (!all && !Object.values(filter).some(Boolean))
         throw new UsageError(
           'Say which dead letters are meant.',
@@ -144,3 +138,19 @@ export const dlqCommands: readonly CommandSpec[] = [
     },
   }),
 ];
+
+async function redriveNamed(cli: Cli, client: Carillon, ids: readonly string[]): Promise<number> {
+  const resultOf = await resultsInParts(ids, {
+    send: async (part) => (await client.deadLetters.redriveMany({ run_ids: part })).results,
+    idOf: ({ run_id: id }) => id,
+  });
+  return forEachId(cli, ids, async (id) => {
+    const { outcome, job_id = null, new_run_id: again = null } = resultOf(id) ?? {};
+    const answer = { job_id, run_id: again, redriven_from: id };
+    const sentence =
+      outcome === 'redriven'
+        ? `Sent ${id} round again as ${again}`
+        : `${id} was sent round again before, as ${again}: nothing was sent`;
+    return { answer, sentence };
+  });
+}

@@ -1,12 +1,5 @@
 /** `jobs`: list, show and stop jobs, run them now. Creating and changing them is in define-job.ts. */
-import {
-  type BulkReport,
-  type BulkRequest,
-  type Carillon,
-  CarillonError,
-  type JobChanged,
-  type ListedJob,
-} from '@carillon/client';
+import type { BulkRequest, Carillon, JobChanged, ListedJob } from '@carillon/client';
 import { type CommandSpec, command } from '../command.ts';
 import { EXIT, UsageError } from '../errors.ts';
 import { firstRunOf } from '../first-run.ts';
@@ -28,8 +21,8 @@ import { countOf } from '../output/text.ts';
 import { shortIds } from '../resolve.ts';
 import { changeMatching, eachIdCommand, listCommand, pageSize } from './actions.ts';
 import { createJob, updateJob } from './define-job.ts';
-import { PART_MAX } from './dlq.ts';
 import { jobFacts, ownerName, scheduleText, statusWord } from './job-facts.ts';
+import { resultsInParts } from './many-ids.ts';
 import { asksForLines, LOG_FLAGS, showRunLog } from './run-logs.ts';
 import { skipCommands } from './skip-fire.ts';
 import { versionCommands } from './versions.ts';
@@ -259,7 +252,6 @@ export const jobCommands: readonly CommandSpec[] = [
 
 type Outcome = Pick<JobChanged, 'job_id' | 'outcome' | 'changed'>;
 
-/** One request for each thousand. A job that is refused throws when its result is asked for, as its own request would. */
 async function changeMany(
   client: Carillon,
   {
@@ -268,20 +260,12 @@ async function changeMany(
     outcome,
   }: Pick<BulkRequest, 'action'> & Pick<Outcome, 'outcome'> & { ids: readonly string[] },
 ): Promise<(id: string) => Outcome> {
-  const results = new Map<string, BulkReport['results'][number]>();
-  for (let from = 0; from < ids.length; from += PART_MAX) {
-    const report = await client.jobs.bulk({ action, job_ids: ids.slice(from, from + PART_MAX) });
-    for (const result of report.results) results.set(result.job_id, result);
-  }
-  return (id) => {
-    const { outcome: became, error } = results.get(id.toLowerCase()) ?? { outcome: 'unchanged', error: null };
-    if (error) throw new CarillonError({ ...error, status: REFUSED_STATUS[error.code] ?? 409 });
-    return { job_id: id, outcome, changed: became === 'changed' };
-  };
+  const resultOf = await resultsInParts(ids, {
+    send: async (part) => (await client.jobs.bulk({ action, job_ids: part })).results,
+    idOf: ({ job_id: id }) => id,
+  });
+  return (id) => ({ job_id: id, outcome, changed: resultOf(id)?.outcome === 'changed' });
 }
-
-/** What the request for one job answers: exit codes follow from it. */
-const REFUSED_STATUS: Readonly<Record<string, number>> = { job_not_found: 404, forbidden: 403 };
 
 function jobsText(count: number): string {
   return count === 1 ? 'this job' : `${count} jobs`;

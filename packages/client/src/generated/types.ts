@@ -1210,7 +1210,7 @@ export interface Redriven extends RunAdded {
 
 export interface RedriveManyRequest {
   /** The filters of GET /api/dead-letters; {} means every dead letter that still lies there. */
-  readonly filter: {
+  readonly filter?: {
     readonly job_id?: string | undefined;
     readonly reason?: string | undefined;
     readonly handler?: string | undefined;
@@ -1221,7 +1221,9 @@ export interface RedriveManyRequest {
     readonly died_after?: string | undefined;
     /** Given up before this instant. */
     readonly died_before?: string | undefined;
-  };
+  } | null | undefined;
+  /** Instead of a filter: the dead letters of these runs, up to 1000. */
+  readonly run_ids?: readonly string[] | null | undefined;
   /** Only say what would be sent round. */
   readonly dry_run?: boolean | null | undefined;
   /** At most so many in this request; 1000 when left out. */
@@ -1236,10 +1238,28 @@ export interface RedriveManyReport {
   readonly dry_run: boolean;
   readonly matched: number;
   readonly redriven: number;
-  /** Their job was cancelled or removed. */
+  /** They were redriven before. */
+  readonly unchanged: number;
+  /** Could not be redriven: their job was cancelled, for instance. */
   readonly refused: number;
   /** The first 100 that matched. */
   readonly run_ids: readonly string[];
+  /** One for each dead letter; in a dry run, only those of run_ids that cannot be redriven. */
+  readonly results: readonly {
+    /** The run that was given up. */
+    readonly run_id: string;
+    /** unchanged: it was redriven before, as new_run_id. */
+    readonly outcome: 'redriven' | 'unchanged' | 'refused';
+    /** null where it was refused. */
+    readonly job_id: string | null;
+    /** null where it was refused. */
+    readonly new_run_id: string | null;
+    /** Why it was refused; null otherwise. */
+    readonly error: {
+      readonly code: string;
+      readonly message: string;
+    } | null;
+  }[];
   /** @deprecated The older name of run_ids. */
   readonly runs: readonly string[];
   /** Send it as "cursor" to go on with the rest; null: there is none. */

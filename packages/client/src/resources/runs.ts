@@ -107,6 +107,7 @@ export class DeadLetters extends Resource {
     return this.send('POST', path`/dead-letters/${runId}/redrive`, options);
   }
 
+  /** Those of a filter, or those of `run_ids`. A large selection is worked through in parts: go on with `next` as `cursor` while it is not null. */
   redriveMany(request: RedriveManyRequest, options: CallOptions = {}): Promise<RedriveManyReport> {
     return this.send('POST', '/dead-letters/redrive', options, { body: request });
   }

@@ -11,6 +11,7 @@ import {
 } from '@carillon/domain';
 import { z } from 'zod';
 import { answerOf } from './answer.ts';
+import { chosenIds, idsInBody } from './chosen-ids.ts';
 import { filterShape } from './filter-schemas.ts';
 import { type ListedCursor, toRunSelection, type WaitingCursor, writeListedCursor } from './runs.ts';
 import type { Shape } from './shape.ts';
@@ -23,12 +24,7 @@ export const BULK_RUNS_BODY = {
       .strictObject(filterShape(RUN_FILTERS))
       .nullish()
       .describe('The filters of GET /api/runs; at least one, so that nothing means everything by accident.'),
-    run_ids: z
-      .array(z.uuid({ error: 'must be the id of a run' }), { error: 'must be ids of runs' })
-      .min(1, { error: 'names no run' })
-      .max(BULK_RUNS_MAX, { error: `names more than ${BULK_RUNS_MAX} runs` })
-      .nullish()
-      .describe(`Instead of a filter: these runs, up to ${BULK_RUNS_MAX}.`),
+    run_ids: idsInBody('run', BULK_RUNS_MAX),
     dry_run: z.boolean().nullish().describe('Only say what would be done.'),
     reason: textUpTo(RUN_REASON_LENGTH_MAX)
       .nullish()
@@ -45,14 +41,9 @@ export function toBulkRunsRequest(read: z.output<typeof BULK_RUNS_BODY.schema>) 
 }
 
 function chosenRuns({ filter, run_ids: ids, cursor }: z.output<typeof BULK_RUNS_BODY.schema>) {
-  if (ids != null) {
-    if (filter != null)
-      refuseValue('run_ids', 'run_ids and filter contradict each other; give only one of them.');
-    if (cursor != null) refuseValue('cursor', 'cursor continues a filter; run_ids are done by one request.');
-    return { runIds: ids.map((id) => id.toLowerCase() as RunId) };
-  }
-  if (filter == null) refuseValue('filter', 'filter is missing; give a filter or run_ids.', 'field_missing');
-  if (Object.values(filter).every((value) => value === undefined))
+  const runIds = chosenIds<RunId>('run_ids', ids, { filter, ofFilter: { cursor } });
+  if (runIds) return { runIds };
+  if (Object.values(filter!).every((value) => value === undefined))
     refuseValue('filter', 'filter names nothing; give at least one filter, such as {"status": "failed"}.');
   return toRunSelection({ ...filter, cursor });
 }

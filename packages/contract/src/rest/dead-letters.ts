@@ -4,11 +4,14 @@ import {
   DEAD_LETTER_FILTERS,
   DEAD_REASONS,
   type DeadLetter,
+  type JobId,
   parseInstant,
+  type Refusal,
   type RunId,
 } from '@carillon/domain';
 import { z } from 'zod';
 import { answerOf, deprecated, instant, instantText } from './answer.ts';
+import { chosenIds, idsInBody } from './chosen-ids.ts';
 import { filterShape, toSelection } from './filter-schemas.ts';
 import { readRunCursor, runAddedAnswer } from './runs.ts';
 import type { Shape } from './shape.ts';
@@ -47,7 +50,9 @@ export const REDRIVE_BODY = {
   schema: z.strictObject({
     filter: z
       .strictObject(letterFilter)
+      .nullish()
       .describe('The filters of GET /api/dead-letters; {} means every dead letter that still lies there.'),
+    run_ids: idsInBody('dead letter', BULK_LETTERS_MAX, 'the dead letters of these runs'),
     dry_run: z.boolean().nullish().describe('Only say what would be sent round.'),
     limit: countInBody(BULK_LETTERS_MAX).describe(
       `At most so many in this request; ${BULK_LETTERS_MAX} when left out.`,
@@ -57,11 +62,17 @@ export const REDRIVE_BODY = {
 } satisfies Shape;
 
 export function toRedriveRequest(read: z.output<typeof REDRIVE_BODY.schema>) {
+  return { dryRun: read.dry_run ?? false, of: chosenLetters(read) };
+}
+
+function chosenLetters({ filter, run_ids: ids, ...rest }: z.output<typeof REDRIVE_BODY.schema>) {
+  const { cursor, before, limit } = rest;
+  const runIds = chosenIds<RunId>('run_ids', ids, { filter, ofFilter: { cursor, before, limit } });
+  if (runIds) return { runIds };
   return {
-    selection: toSelection(DEAD_LETTER_FILTERS, read.filter),
-    dryRun: read.dry_run ?? false,
-    limit: read.limit ?? BULK_LETTERS_MAX,
-    before: readCursor(read, readLetterCursor),
+    selection: toSelection(DEAD_LETTER_FILTERS, filter!),
+    limit: limit ?? BULK_LETTERS_MAX,
+    before: readCursor(rest, readLetterCursor),
   };
 }
 
@@ -101,23 +112,64 @@ export const redrivenAnswer = runAddedAnswer.extend({ redriven_from: z.uuid() })
 /** Ids that a report names; the numbers beside them count all. */
 export const NAMED_MAX = 100;
 
+const REDRIVE_OUTCOMES = ['redriven', 'unchanged', 'refused'] as const;
+
+interface RedriveResult {
+  readonly runId: RunId;
+  readonly outcome: (typeof REDRIVE_OUTCOMES)[number];
+  readonly jobId?: JobId | undefined;
+  readonly newRunId?: RunId | undefined;
+  readonly error?: Refusal;
+}
 interface RedriveReport {
   readonly dryRun: boolean;
   readonly matched: number;
   readonly redriven: number;
+  readonly unchanged: number;
   readonly refused: number;
   readonly runIds: readonly RunId[];
+  readonly results: readonly RedriveResult[];
   readonly next: string | undefined;
 }
+
+const result = answerOf<RedriveResult>('RedriveResult')({
+  run_id: [z.uuid().describe('The run that was given up.'), ({ runId }) => runId],
+  outcome: [
+    z.enum(REDRIVE_OUTCOMES).describe('unchanged: it was redriven before, as new_run_id.'),
+    ({ outcome }) => outcome,
+  ],
+  job_id: [z.uuid().nullable().describe('null where it was refused.'), ({ jobId }) => jobId ?? null],
+  new_run_id: [
+    z.uuid().nullable().describe('null where it was refused.'),
+    ({ newRunId }) => newRunId ?? null,
+  ],
+  error: [
+    z
+      .strictObject({ code: z.string(), message: z.string() })
+      .nullable()
+      .describe('Why it was refused; null otherwise.'),
+    ({ error }) => (error ? { code: error.code, message: error.message } : null),
+  ],
+});
 
 const redriveReport = answerOf<RedriveReport>('RedriveReport')({
   dry_run: [z.boolean(), (report) => report.dryRun],
   matched: [z.int(), (report) => report.matched],
   redriven: [z.int(), (report) => report.redriven],
-  refused: [z.int().describe('Their job was cancelled or removed.'), (report) => report.refused],
+  unchanged: [z.int().describe('They were redriven before.'), (report) => report.unchanged],
+  refused: [
+    z.int().describe('Could not be redriven: their job was cancelled, for instance.'),
+    (report) => report.refused,
+  ],
   run_ids: [
     z.array(z.uuid()).describe(`The first ${NAMED_MAX} that matched.`),
     (report) => report.runIds.slice(0, NAMED_MAX),
+  ],
+  results: [
+    z
+      .array(result.answer)
+      .describe('One for each dead letter; in a dry run, only those of run_ids that cannot be redriven.'),
+    (report) => report.results.map(result.view),
   ],
   runs: [deprecated(z.array(z.uuid()), 'run_ids'), (report) => report.runIds.slice(0, NAMED_MAX)],
   next: [

@@ -12,6 +12,7 @@ import {
   refuseValue,
 } from '@carillon/domain';
 import { z } from 'zod';
+import { chosenIds, idsInBody } from './chosen-ids.ts';
 import { filterShape, toSelection } from './filter-schemas.ts';
 import type { Shape } from './shape.ts';
 import {
@@ -117,12 +118,7 @@ export const BULK_BODY = {
       .strictObject(filterFields)
       .nullish()
       .describe('The filters of GET /api/jobs; at least one, so that nothing means everything by accident.'),
-    job_ids: z
-      .array(z.uuid({ error: 'must be the id of a job' }), { error: 'must be ids of jobs' })
-      .min(1, { error: 'names no job' })
-      .max(BULK_JOBS_MAX, { error: `names more than ${BULK_JOBS_MAX} jobs` })
-      .nullish()
-      .describe(`Instead of a filter: these jobs, up to ${BULK_JOBS_MAX}.`),
+    job_ids: idsInBody('job', BULK_JOBS_MAX),
     dry_run: z.boolean().nullish().describe('Only say what would be changed.'),
     ...continuingBody('after'),
   }),
@@ -133,19 +129,14 @@ export function toBulkRequest(read: z.output<typeof BULK_BODY.schema>) {
 }
 
 function chosenJobs({ filter, job_ids: ids, ...rest }: z.output<typeof BULK_BODY.schema>) {
-  if (ids != null) {
-    if (filter != null)
-      refuseValue('job_ids', 'job_ids and filter contradict each other; give only one of them.');
-    if (rest.cursor != null || rest.after != null)
-      refuseValue('cursor', 'cursor continues a filter; job_ids are done by one request.');
-    return { jobIds: ids.map((id) => id.toLowerCase() as JobId) };
-  }
-  if (filter == null) refuseValue('filter', 'filter is missing; give a filter or job_ids.', 'field_missing');
-  if (Object.values(filter).every((value) => value === undefined)) {
+  const { cursor, after } = rest;
+  const jobIds = chosenIds<JobId>('job_ids', ids, { filter, ofFilter: { cursor, after } });
+  if (jobIds) return { jobIds };
+  if (Object.values(filter!).every((value) => value === undefined)) {
     refuseValue('filter', 'filter names nothing; give at least one filter, such as {"status": "scheduled"}.');
   }
   return {
-    selection: toSelection(JOB_FILTERS, filter),
+    selection: toSelection(JOB_FILTERS, filter!),
     afterJobId: readCursor(rest, (text) => readId(text, 'job') as JobId),
   };
 }

@@ -312,39 +312,6 @@ describe('runs on request', () => {
   });
 });
 
-describe('dead letters', () => {
-  const die = async (name: string) => {
-    const jobId = await gateway.createdId({ name, ...cron });
-    const { body } = await gateway.ask('POST', `/api/jobs/${jobId}/runNow`);
-    const dead = {
-      status: 'FAILED',
-      next: { kind: 'dead', reason: 'retries_exhausted' },
-      error: 'no',
-    } as const;
-    await gateway.settle(await gateway.claimDue(), dead);
-    return body.run_id as string;
-  };
-
-  test('are read one by one and sent round in bulk, once', async () => {
-    const runs = [await die('b'), await die('a')];
-    const one = await gateway.ask('GET', `/api/dead-letters/${runs[0]}`);
-    expect(one.body).toMatchObject({ run_id: runs[0], job_name: 'b', error_message: 'no' });
-    const redrive = (body: object) => gateway.post('/api/dead-letters/redrive', body);
-    const filter = { reason: 'retries_exhausted' };
-    expect((await redrive({ filter, dry_run: true })).body).toMatchObject({ matched: 2, redriven: 0 });
-    const part = await redrive({ filter, limit: 1 });
-    expect(part.body).toMatchObject({ matched: 1, redriven: 1, next: expect.any(String) });
-    const rest = await redrive({ filter, before: part.body.next });
-    expect(rest.body).toMatchObject({ matched: 1, redriven: 1, next: null });
-    expect((await redrive({ filter })).body).toMatchObject({ matched: 0, redriven: 0 });
-    expect((await gateway.ask('GET', '/api/dead-letters?redriven=false')).body).toEqual([]);
-    expect((await gateway.ask('GET', '/api/dead-letters?redriven=true')).body).toHaveLength(2);
-    expect((await redrive({ filter: { reason: 'bad luck' } })).body).toMatchObject({
-      field: 'filter.reason',
-    });
-  });
-});
-
 describe('workers', () => {
   test('are listed with what they hold', async () => {
     await gateway.createdId({ name: 'job' });

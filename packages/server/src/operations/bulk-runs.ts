@@ -20,7 +20,7 @@ import {
 import type { LatestAttempt, ListedRun } from '../storage/run-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
 import { cancelFound, failureKeyOf, maySearchErrors, momentMs, rerunFound } from './runs.ts';
-import { type BulkLanes, type Charge, mapInParallel } from './support/in-parallel.ts';
+import { type BulkLanes, type Charge, mapInParallel, orRefused } from './support/in-parallel.ts';
 import { jobNotFound, requireVisibleRun } from './support/visibility.ts';
 
 export interface BulkRunsRequest {
@@ -97,7 +97,12 @@ export function bulkRunOperations(ports: OperationPorts, lanes: BulkLanes) {
         const again = await rerunFound(ports, caller, { latest, job, options: { reason, idempotencyKey } });
         return { runId, outcome: again.added ? 'changed' : 'unchanged', newRunId: again.runId };
       };
-      const results = await mapInParallel(runIds, (runId) => orRefused(runId, attempt));
+      const results = await mapInParallel(runIds, (runId) =>
+        orRefused<BulkRunResult>(
+          () => attempt(runId),
+          (error) => ({ runId, outcome: 'refused', error }),
+        ),
+      );
       const count = (outcome: BulkRunResult['outcome']) =>
         results.filter((one) => one.outcome === outcome).length;
       const unknown = results.filter(({ error }) => error?.code === 'run_not_found').length;
@@ -120,19 +125,6 @@ function requireFitting(action: BulkRunAction, { runId, status }: { runId: RunId
     throw new Refusal('run_already_finished', `The run ${runId} has ended already.`);
   if (action === 'rerun' && !isFinal(status))
     throw new Refusal('run_not_finished', `The run ${runId} has not ended yet (${status}).`);
-}
-
-/** Refusals are results; faults end the request. */
-async function orRefused(
-  runId: RunId,
-  attempt: (runId: RunId) => Promise<BulkRunResult>,
-): Promise<BulkRunResult> {
-  try {
-    return await attempt(runId);
-  } catch (error) {
-    if (!(error instanceof Refusal) || error.status >= 500) throw error;
-    return { runId, outcome: 'refused', error };
-  }
 }
 
 /**

@@ -30,7 +30,7 @@ describe('dead letters', () => {
     ]);
     const first = await fixture.operations.redriveDeadLetter(runId);
     expect(first).toMatchObject({ jobId, redrivenFrom: runId });
-    expect(await fixture.operations.redriveDeadLetter(runId)).toEqual(first);
+    expect(await fixture.operations.redriveDeadLetter(runId)).toEqual({ ...first, added: false });
     const pending = await fixture.pendingOf(jobId);
     expect(pending).toMatchObject([{ runId: first.runId, trigger: 'redrive' }]);
     const due = { shard: pending[0]!.shard, atMs: fixture.clock.now() };

@@ -7,6 +7,7 @@ import {
   type Caller,
   type JobId,
   letterShownTo,
+  type Refusal,
   type RunId,
   readRunInput,
   requireMay,
@@ -19,8 +20,8 @@ import type { DeadLetter, DeadLetterCursor, DeadLetterQuery } from '../storage/r
 import type { OperationPorts } from './operation-ports.ts';
 import { inputOf } from './runs.ts';
 import { announceChange } from './support/announce.ts';
-import { type BulkLanes, type Charge, countInParallel } from './support/in-parallel.ts';
-import { jobGone, visibleDeadLetter } from './support/visibility.ts';
+import { type BulkLanes, type Charge, mapInParallel, orRefused } from './support/in-parallel.ts';
+import { jobCancelled, jobGone, visibleDeadLetter } from './support/visibility.ts';
 
 export interface ListedDeadLetters {
   readonly letters: readonly DeadLetter[];
@@ -34,22 +35,41 @@ export interface RedrivenLetter {
   readonly runId: RunId;
   /** The run that had died. */
   readonly redrivenFrom: RunId;
+  /** False: it was redriven before, as this run. */
+  readonly added: boolean;
 }
 
 export interface BulkRedriveRequest {
-  readonly selection: Omit<DeadLetterQuery, 'visible' | 'handled' | 'before' | 'limit'>;
+  /** Which: those of a selection, or those of these runs. */
+  readonly of:
+    | {
+        readonly selection: Omit<DeadLetterQuery, 'visible' | 'handled' | 'before' | 'limit'>;
+        readonly before?: DeadLetterCursor | undefined;
+        readonly limit: number;
+      }
+    | { readonly runIds: readonly RunId[] };
   readonly dryRun: boolean;
-  readonly before?: DeadLetterCursor | undefined;
-  readonly limit: number;
   readonly charge?: Charge;
+}
+
+export interface BulkRedriveResult {
+  readonly runId: RunId;
+  /** unchanged: it was redriven before. */
+  readonly outcome: 'redriven' | 'unchanged' | 'refused';
+  readonly jobId?: JobId | undefined;
+  readonly newRunId?: RunId | undefined;
+  readonly error?: Refusal;
 }
 
 export interface BulkRedriveReport {
   readonly matched: number;
   readonly redriven: number;
-  /** Their job was cancelled or removed meanwhile. */
+  readonly unchanged: number;
+  /** Their job was cancelled or removed, for instance. */
   readonly refused: number;
   readonly runIds: readonly RunId[];
+  /** One for each; in a dry run, only those that were named and cannot be redriven. */
+  readonly results: readonly BulkRedriveResult[];
   readonly next: DeadLetterCursor | undefined;
 }
 
@@ -76,8 +96,8 @@ export function deadLetterOperations(ports: OperationPorts, lanes: BulkLanes) {
     const action = 'dead_letters.redrive';
     const { letter, job } = await visibleDeadLetter(ports, { caller, runId: deadRunId, action });
     const { jobId, redrivenAs } = letter;
-    const redriven = (runId: RunId) => ({ jobId, runId, redrivenFrom: deadRunId });
-    if (redrivenAs) return redriven(redrivenAs);
+    const redriven = (runId: RunId, added: boolean) => ({ jobId, runId, redrivenFrom: deadRunId, added });
+    if (redrivenAs) return redriven(redrivenAs, false);
 
     const runId = random.id() as RunId;
     const nowMs = clock.now();
@@ -95,11 +115,39 @@ export function deadLetterOperations(ports: OperationPorts, lanes: BulkLanes) {
     const repeat = { ...request, originRunId: deadRunId, requestedBy: actorText(actorOf(caller)) };
     if (!(await runs.redrive(deadRunId, { runId, nowMs, request: repeat, audit }))) {
       const current = await runs.deadLetter(deadRunId);
-      if (current?.redrivenAs) return redriven(current.redrivenAs);
+      if (current?.redrivenAs) return redriven(current.redrivenAs, false);
       throw await jobGone(ports, jobId);
     }
     if (job) announceChange(ports, job, nowMs);
-    return redriven(runId);
+    return redriven(runId, true);
+  }
+
+  async function redriveOne(caller: Caller, deadRunId: RunId): Promise<BulkRedriveResult> {
+    const { jobId, runId, added } = await redriveDeadLetter(caller, deadRunId);
+    return { runId: deadRunId, outcome: added ? 'redriven' : 'unchanged', jobId, newRunId: runId };
+  }
+
+  /** As redriving it would refuse it for its job. */
+  async function requireRedrivable(caller: Caller, runId: RunId): Promise<BulkRedriveResult> {
+    const action = 'dead_letters.redrive';
+    const { letter, job } = await visibleDeadLetter(ports, { caller, runId, action });
+    if (!letter.redrivenAs && job?.status === 'CANCELLED') throw jobCancelled(letter.jobId);
+    return { runId, outcome: 'unchanged' };
+  }
+
+  async function chosen(
+    caller: Caller,
+    of: BulkRedriveRequest['of'],
+  ): Promise<Pick<BulkRedriveReport, 'runIds' | 'next'>> {
+    const action = 'dead_letters.redrive';
+    if ('runIds' in of) {
+      requireMay(caller, action);
+      return { runIds: [...new Set(of.runIds)], next: undefined };
+    }
+    const limit = Math.min(of.limit, BULK_LETTERS_MAX);
+    const query = { ...of.selection, handled: false, limit, before: of.before };
+    const { letters, next } = await select(caller, action, query);
+    return { runIds: letters.map(({ runId }) => runId), next };
   }
 
   return {
@@ -117,16 +165,30 @@ export function deadLetterOperations(ports: OperationPorts, lanes: BulkLanes) {
 
     /** One request redrives a bounded number and answers where to continue; a dry run redrives none. */
     async bulkRedriveDeadLetters(caller: Caller, request: BulkRedriveRequest): Promise<BulkRedriveReport> {
-      const { selection, dryRun, before } = request;
-      const limit = Math.min(request.limit, BULK_LETTERS_MAX);
-      const query = { ...selection, handled: false, limit, before };
-      const { letters, next } = await select(caller, 'dead_letters.redrive', query);
-      const runIds = letters.map(({ runId }) => runId);
-      request.charge?.(runIds.length);
-      const { done, refused } = await countInParallel(dryRun ? [] : runIds, (runId) =>
-        lanes.run(() => redriveDeadLetter(caller, runId)),
+      const { of, dryRun, charge = () => undefined } = request;
+      const { runIds, next } = await chosen(caller, of);
+      charge(runIds.length);
+      // What was selected is there; what is named may not be.
+      const tried = dryRun && !('runIds' in of) ? [] : runIds;
+      const attempt = dryRun ? requireRedrivable : redriveOne;
+      const results = await mapInParallel(tried, (runId) =>
+        orRefused<BulkRedriveResult>(
+          () => lanes.run(() => attempt(caller, runId)),
+          (error) => ({ runId, outcome: 'refused', error }),
+        ),
       );
-      return { matched: letters.length, redriven: done, refused, runIds, next };
+      const count = (outcome: BulkRedriveResult['outcome']) =>
+        results.filter((one) => one.outcome === outcome).length;
+      const unknown = results.filter(({ error }) => error?.code === 'dead_letter_not_found').length;
+      return {
+        matched: runIds.length - unknown,
+        redriven: count('redriven'),
+        unchanged: dryRun ? 0 : count('unchanged'),
+        refused: count('refused'),
+        runIds,
+        results: dryRun ? results.filter(({ outcome }) => outcome === 'refused') : results,
+        next,
+      };
     },
   };
 }

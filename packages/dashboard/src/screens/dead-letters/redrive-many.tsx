@@ -23,7 +23,7 @@ interface Done {
   readonly refused: number;
 }
 
-export function RedriveMany({ filter }: { filter: RedriveManyRequest['filter'] }) {
+export function RedriveMany({ filter }: { filter: NonNullable<RedriveManyRequest['filter']> }) {
   const permission = usePermission('dead_letters.redrive', { namespace: filter.namespace });
   const queries = useQueryClient();
   const [matched, setMatched] = useState<number>();

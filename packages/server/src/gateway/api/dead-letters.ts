@@ -109,34 +109,38 @@ export function deadLetterOperations({ operations, charge }: ApiContext): Operat
       tag: 'dead letters',
       summary: 'Send many dead letters round again',
       description:
-        'All that still lie there and fit the filter, up to 1,000 per request; "next" of the answer, sent as "cursor", goes on with the rest.',
+        'All that still lie there and fit the filter, up to 1,000 per request; "next" of the answer, sent as "cursor", goes on with the rest. Or those of the runs that are named in "run_ids".',
       cursor: 'cursor',
       body: reading(REDRIVE_BODY, toRedriveRequest),
-      bodyExamples: { 'dry run': { filter: { reason: 'retries_exhausted' }, dry_run: true, limit: 100 } },
+      bodyExamples: {
+        'dry run': { filter: { reason: 'retries_exhausted' }, dry_run: true, limit: 100 },
+        'named runs': { run_ids: [EXAMPLES.runId] },
+      },
       answers: {
         200: {
           description: 'What was done, or would be.',
           schema: redriveReportAnswer,
           example: {
-            dry_run: true,
-            matched: 1,
-            redriven: 0,
-            refused: 0,
+            ...{ dry_run: false, matched: 1, redriven: 1, unchanged: 0, refused: 0 },
             run_ids: [EXAMPLES.runId],
+            results: [
+              {
+                ...{ run_id: EXAMPLES.runId, outcome: 'redriven', job_id: EXAMPLES.jobId },
+                ...{ new_run_id: EXAMPLES.newRunId, error: null },
+              },
+            ],
             runs: [EXAMPLES.runId],
             next: null,
           },
         },
       },
-      handle: async ({ caller, body: { selection, ...request } }) => {
+      handle: async ({ caller, body: { dryRun, of } }) => {
         const { next, ...report } = await operations.bulkRedriveDeadLetters(caller, {
-          ...request,
-          selection: selected(caller, selection),
+          dryRun,
+          of: 'runIds' in of ? of : { ...of, selection: selected(caller, of.selection) },
           charge: (items) => charge(caller, items),
         });
-        return {
-          body: redriveReportView(request.dryRun, { ...report, next: next && cursorText(next) }),
-        };
+        return { body: redriveReportView(dryRun, { ...report, next: next && cursorText(next) }) };
       },
     }),
   ];

@@ -9,6 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => gateway.stop());
 
+const NOBODY = '00000000-0000-7000-8000-000000000000';
 const DAILY = { codeLocation: 'report', schedule: { frequency: 'daily' } };
 
 describe('runs', () => {
@@ -52,7 +53,16 @@ describe('runs', () => {
     const { deadLetters } = await jobs.listDeadLetters({});
     expect(deadLetters).toMatchObject([{ jobId, errorMessage: 'boom', attempts: 1 }]);
     const redriven = await jobs.redriveDeadLetter({ runId: deadLetters[0]!.runId });
-    expect(redriven.jobId).toBe(jobId);
+    const redrivenFrom = deadLetters[0]!.runId;
+    expect(redriven).toMatchObject({ jobId, redrivenFrom });
+    const many = await jobs.redriveDeadLetters({ runIds: [redrivenFrom, NOBODY] });
+    expect(many).toMatchObject({
+      ...{ matched: 1, redriven: 0, unchanged: 1, refused: 1, runIds: [redrivenFrom, NOBODY] },
+      results: [
+        { runId: redrivenFrom, outcome: 'unchanged', jobId, newRunId: redriven.runId },
+        { runId: NOBODY, outcome: 'refused', error: { code: 'dead_letter_not_found' } },
+      ],
+    });
     const { workers } = await jobs.listWorkers({});
     expect(workers).toMatchObject([{ workerId: 'worker-1', slots: 1, alive: true }]);
     expect(await jobs.getWorker({ workerId: 'worker-1' })).toEqual(

@@ -28,7 +28,7 @@ import type { FirstDue } from '../../storage/due.ts';
 import type { JobWithPlan } from '../../storage/job-store.ts';
 import type { OperationPorts } from '../operation-ports.ts';
 import { announceChange, announceFirst } from '../support/announce.ts';
-import { type BulkLanes, type Charge, mapInParallel } from '../support/in-parallel.ts';
+import { type BulkLanes, type Charge, mapInParallel, orRefused } from '../support/in-parallel.ts';
 import { jobCancelled, jobNotFound, requireVisible, visibleJob } from '../support/visibility.ts';
 import { type ChangeRequest, changeJob } from './apply-change.ts';
 import { selectJobs } from './list-jobs.ts';
@@ -236,13 +236,18 @@ export function jobChanges(ports: OperationPorts, lanes: BulkLanes) {
     if (!named) charge(jobIds.length);
     // One read: what is not there, or not the caller's, costs nothing more.
     const owners = named && (await storage.jobs.owners(named));
-    const attempt = async (jobId: JobId): Promise<boolean> => {
+    const attempt = async (jobId: JobId): Promise<BulkResult> => {
       if (owners) requireVisible(owners.get(jobId), { caller, jobId, action: permission });
-      return !dryRun && (await lanes.run(() => bulkActions[action](caller, jobId))).changed;
+      const changed = !dryRun && (await lanes.run(() => bulkActions[action](caller, jobId))).changed;
+      return { jobId, outcome: changed ? 'changed' : 'unchanged' };
     };
+    const outcomeOf = (jobId: JobId) =>
+      orRefused<BulkResult>(
+        () => attempt(jobId),
+        (error) => ({ jobId, outcome: 'refused', error }),
+      );
     const isSelected = !('jobIds' in of);
-    const results =
-      dryRun && isSelected ? [] : await mapInParallel(jobIds, (jobId) => resultOf(jobId, attempt));
+    const results = dryRun && isSelected ? [] : await mapInParallel(jobIds, outcomeOf);
     const count = (outcome: BulkResult['outcome']) => results.filter((one) => one.outcome === outcome).length;
     const unknown = results.filter(({ error }) => error?.code === 'job_not_found').length;
     return {
@@ -295,16 +300,6 @@ export function replan(
     'schedule_never_fires',
     'The new schedule has no occurrence after the last one that ran.',
   );
-}
-
-/** Refusals are results; faults end the request. */
-async function resultOf(jobId: JobId, attempt: (jobId: JobId) => Promise<boolean>): Promise<BulkResult> {
-  try {
-    return { jobId, outcome: (await attempt(jobId)) ? 'changed' : 'unchanged' };
-  } catch (error) {
-    if (!(error instanceof Refusal) || error.status >= 500) throw error;
-    return { jobId, outcome: 'refused', error };
-  }
 }
 
 function hasEnded({ status }: Job): boolean {

@@ -1,6 +1,6 @@
 import { Refusal } from '@carillon/domain';
 import { expect, test } from 'vitest';
-import { countInParallel, mapInParallel } from './in-parallel.ts';
+import { mapInParallel, orRefused } from './in-parallel.ts';
 
 const TEN = Array.from({ length: 10 }, (_, i) => i);
 
@@ -18,13 +18,16 @@ test('results stand in the order of the items, and at most four are worked on at
   expect(most).toBe(4);
 });
 
-test('refusals are counted and do not stop the rest; faults do', async () => {
+test('refusals are results and do not stop the rest; faults do', async () => {
   const refuseOdd = async (item: number) => {
     if (item % 2 === 1) throw new Refusal('job_not_found', 'gone');
+    return 'done';
   };
-  expect(await countInParallel(TEN, refuseOdd)).toEqual({ done: 5, refused: 5 });
+  const code = ({ code }: Refusal): string => code;
+  const results = await mapInParallel([0, 1, 2], (item) => orRefused(() => refuseOdd(item), code));
+  expect(results).toEqual(['done', 'job_not_found', 'done']);
   const fault = async () => {
     throw new Refusal('storage_unavailable', 'away');
   };
-  await expect(countInParallel(TEN, fault)).rejects.toThrow('away');
+  await expect(orRefused<string>(fault, code)).rejects.toThrow('away');
 });

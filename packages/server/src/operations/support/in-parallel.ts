@@ -44,20 +44,15 @@ export async function mapInParallel<Item, Result>(
   return results;
 }
 
-/** Refusals are counted and do not stop the rest. */
-export async function countInParallel<Item>(
-  items: readonly Item[],
-  work: (item: Item) => Promise<unknown>,
-): Promise<{ done: number; refused: number }> {
-  const succeeded = await mapInParallel(items, async (item) => {
-    try {
-      await work(item);
-      return true;
-    } catch (error) {
-      if (!(error instanceof Refusal) || error.status >= 500) throw error;
-      return false;
-    }
-  });
-  const done = succeeded.filter(Boolean).length;
-  return { done, refused: items.length - done };
+/** Of many things that are done together: a refusal is a result of its own and does not stop the rest; a fault ends the request. */
+export async function orRefused<Result>(
+  attempt: () => Promise<Result>,
+  refused: (error: Refusal) => Result,
+): Promise<Result> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status >= 500) throw error;
+    return refused(error);
+  }
 }
