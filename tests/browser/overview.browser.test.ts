@@ -149,4 +149,22 @@ describe.skipIf(!hasBrowser())('the overview', () => {
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
     await page.waitForURL(/\/runs\?ns=other/);
   });
+
+  test('shows what comes next of the chosen namespace, also behind many nearer starts of others', async () => {
+    await stage.admin.namespaces.create({ name: 'quiet' });
+    const { job_id: beat } = await stage.admin.jobs.create({
+      name: 'beat',
+      handler: 'fail',
+      interval: '1s',
+      time_zone: 'UTC',
+    });
+    await stage.admin.jobs.create({
+      ...{ name: 'later', namespace: 'quiet', handler: 'fail', interval: '50m', time_zone: 'UTC' },
+    });
+    await page.goto('/?ns=quiet');
+    const starts = page.getByRole('table', { name: 'Next starts' });
+    await starts.getByRole('link', { name: 'later' }).waitFor();
+    expect(await starts.getByRole('link', { name: 'beat' }).count()).toBe(0);
+    await stage.admin.jobs.cancel(beat);
+  });
 });

@@ -188,7 +188,10 @@ export const jobCommands: readonly CommandSpec[] = [
     },
   }),
   listCommand('jobs upcoming', 'List what runs soon', {
-    options: { within: withDefault(text('--within <duration>', 'How far ahead: 5m, 1h'), '5m') },
+    options: {
+      within: withDefault(text('--within <duration>', 'How far ahead: 5m, 1h'), '5m'),
+      namespace: IN_NAMESPACE,
+    },
     examples: ['carillon jobs upcoming', 'carillon jobs upcoming --within 1h'],
     read: (client, query) => client.jobs.upcoming(query),
     columns: (out) => [

@@ -198,7 +198,7 @@ export class Jobs extends Resource {
 
   /** What runs soon, across all jobs. */
   upcoming(
-    query: PageQuery & { readonly within?: string } = {},
+    query: PageQuery & { readonly within?: string; readonly namespace?: string | undefined } = {},
     options: CallOptions = {},
   ): List<UpcomingRun> {
     return this.readList('/jobs/upcoming', { ...query }, options);

@@ -165,14 +165,15 @@ const UPCOMING_MS_MAX = 7 * 86_400_000;
 export const UPCOMING_QUERY = {
   schema: z.strictObject({
     within: text.default('5m').describe('A duration such as 30s, 5m, 2h or 1d; at most 7 days.'),
+    namespace: text.optional().describe('Only jobs of this namespace.'),
     limit: paging.limit,
   }),
 } satisfies Shape;
 
-export function toUpcomingQuery({ within, limit }: z.output<typeof UPCOMING_QUERY.schema>) {
+export function toUpcomingQuery({ within, namespace, limit }: z.output<typeof UPCOMING_QUERY.schema>) {
   const withinMs = lengthMs(
     parseInterval(/^\d+$/.test(within) ? Number(within) : within, { field: 'within' }),
   );
   if (withinMs > UPCOMING_MS_MAX) refuseValue('within', 'within must be at most 7 days.');
-  return { withinMs, limit };
+  return { withinMs, namespace, limit };
 }

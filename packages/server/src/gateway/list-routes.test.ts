@@ -139,6 +139,16 @@ describe('what fires next', () => {
     expect(names(limited)).toEqual(['rhythm', 'once']);
     expect((await gateway.ask('GET', '/api/jobs/upcoming?within=60')).body).toEqual([]);
   });
+
+  test('is narrowed to a namespace before it is limited', async () => {
+    await gateway.namespace('reports');
+    await gateway.createdId({ name: 'rhythm', interval: '1s' });
+    await gateway.createdId({ name: 'late', schedule_time: '2030-01-01T12:04:00Z', namespace: 'reports' });
+    const read = (query: string) => gateway.ask('GET', `/api/jobs/upcoming?limit=3&${query}`);
+    expect(names(await read('namespace=reports'))).toEqual(['late']);
+    expect(names(await read('namespace=default'))).toEqual(['rhythm', 'rhythm', 'rhythm']);
+    expect((await read('namespace=nowhere')).body).toMatchObject({ code: 'namespace_not_found' });
+  });
 });
 
 describe('the preview of a schedule', () => {

@@ -11,17 +11,12 @@ import { Instant } from '../../ui/instant.tsx';
 import { SimpleTable } from '../../ui/simple-table.tsx';
 
 const SHOWN_MAX = 10;
-const READ_MAX = 200;
 
 export function Upcoming({ namespace }: { namespace: string | undefined }) {
   const upcoming = useQuery({
     queryKey: queryKeys.jobs('upcoming', namespace),
-    queryFn: async () => {
-      const { items } = await carillon.jobs.upcoming({ limit: READ_MAX, within: '1h' }).page();
-      return items
-        .filter((run) => namespace === undefined || run.namespace === namespace)
-        .slice(0, SHOWN_MAX);
-    },
+    queryFn: async () =>
+      (await carillon.jobs.upcoming({ namespace, limit: SHOWN_MAX, within: '1h' }).page()).items,
     refetchInterval: POLLING.overviewMs,
   });
   return (

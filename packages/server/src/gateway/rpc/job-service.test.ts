@@ -256,6 +256,12 @@ describe('jobs', () => {
     expect((await jobs.listUpcomingJobs({})).jobs).toEqual([]);
     const hour = await jobs.listUpcomingJobs({ within: '1h', limit: 2 });
     expect(hour.jobs).toMatchObject([{ jobId }, { jobId }]);
+    expect((await jobs.listUpcomingJobs({ within: '1h', limit: 1, namespace: 'default' })).jobs).toHaveLength(
+      1,
+    );
+    expect(await refusalOf(jobs.listUpcomingJobs({ namespace: 'nowhere' }))).toMatchObject({
+      detail: { code: 'namespace_not_found' },
+    });
     expect(await refusalOf(jobs.listUpcomingJobs({ within: '8d' }))).toMatchObject({
       detail: { code: 'field_invalid', field: 'within' },
     });

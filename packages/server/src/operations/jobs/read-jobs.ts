@@ -1,6 +1,7 @@
 /** Reads jobs: one job, its status, lists of jobs, and the runs that start next. */
 import {
   type Caller,
+  EVERYWHERE,
   fireTime,
   type Job,
   type JobId,
@@ -11,6 +12,7 @@ import {
   runsShownTo,
   type ShownJobStatus,
   shownStatus,
+  type Visible,
   visibleTo,
 } from '@carillon/domain';
 import { MinHeap } from '@carillon/foundation';
@@ -43,6 +45,12 @@ export interface UpcomingRun {
   readonly runAtMs: number;
 }
 
+export interface ListUpcomingQuery {
+  readonly withinMs: number;
+  readonly limit: number;
+  readonly namespace?: string | undefined;
+}
+
 export interface ListedUpcoming {
   readonly runs: readonly UpcomingRun[];
   /** True: so much is due in the window that not all of it could be read for this caller. */
@@ -50,7 +58,7 @@ export interface ListedUpcoming {
 }
 
 export function jobReading(ports: OperationPorts) {
-  const { clock, slices } = ports;
+  const { clock, slices, accounts } = ports;
   const { jobs, runs } = ports.storage;
 
   return {
@@ -97,17 +105,30 @@ export function jobReading(ports: OperationPorts) {
       listSortedJobs(ports, caller, query),
 
     /** Waiting runs and every occurrence of recurring schedules within the window, earliest first. */
-    async listUpcoming(caller: Caller, query: { withinMs: number; limit: number }): Promise<ListedUpcoming> {
+    async listUpcoming(caller: Caller, query: ListUpcomingQuery): Promise<ListedUpcoming> {
       requireMay(caller, 'jobs.read');
+      await accounts.namespaces.requireKnown(caller, query.namespace);
       const fromMs = clock.now();
       const untilMs = fromMs + query.withinMs;
-      const { limit } = query;
-      const visible = visibleTo(caller, 'jobs.read');
+      const { limit, namespace } = query;
+      const visible = visibleIn(namespace, visibleTo(caller, 'jobs.read'));
       const { fires, partial } = await jobs.upcoming({ fromMs, untilMs, visible, limit });
       const ahead = await firstOccurrences(fires, { untilMs, limit, slices });
       return { ...ahead, partial: partial || ahead.partial };
     },
   };
+}
+
+/** Narrowed before it is read: the nearest starts of other namespaces would fill the limit. */
+function visibleIn(
+  namespace: string | undefined,
+  visible: readonly Visible[] | undefined,
+): readonly Visible[] | undefined {
+  if (namespace === undefined) return visible;
+  if (visible === undefined) return [{ namespace, userId: undefined }];
+  return visible.flatMap((one) =>
+    one.namespace === EVERYWHERE || one.namespace === namespace ? { ...one, namespace } : [],
+  );
 }
 
 /**
