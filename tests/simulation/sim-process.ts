@@ -134,7 +134,8 @@ export class SimProcess implements ExecutingProcess, StreamHome {
     const rights: WorkerRights = { mayOffer: () => true, namespaces: 'all' };
     const recognise = () => Promise.resolve(rights);
     const keepOpen = () => undefined;
-    const call = { ...stream, keyId: 'simulated-key', rights, recognise, keepOpen };
+    const unreadable = () => undefined;
+    const call = { ...stream, keyId: 'simulated-key', rights, recognise, keepOpen, unreadable };
     const answers = this.#engine.workers?.serve(call);
     return answers && this.#whileOpen(answers);
   }

@@ -23,7 +23,7 @@ async function serve(requests: AsyncIterable<P.SessionRequest>, signal: AbortSig
   const rights = { mayOffer: () => true, namespaces: 'all' } as const;
   const call: SessionCall = {
     ...{ keyId: 'key-of-a-worker', requests, signal, rights, recognise: async () => rights },
-    ...{ keepOpen: () => undefined, letGo: () => undefined },
+    ...{ keepOpen: () => undefined, letGo: () => undefined, unreadable: () => undefined },
   };
   const answers: P.SessionResponse[] = [];
   for await (const answer of sessions.serve(call)) answers.push(answer);

@@ -7,6 +7,9 @@ import { protocol as P, unrecordedMax } from '@carillon/worker';
 /** The other side does not keep the protocol: its stream is ended, with these words. */
 export class ProtocolBroken extends Error {}
 
+/** It may be slow, or cut off: nobody lies. */
+export class StreamStalled extends ProtocolBroken {}
+
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export const SLOTS_MAX = 10_000;
 /** Of a column of 32 bits: of sessions, which are counted from 1, and epochs. */

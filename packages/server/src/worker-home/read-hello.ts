@@ -54,11 +54,16 @@ const SHOWN_LENGTH_MAX = 200;
 const OFFER_BYTES_MAX = 16_384;
 const HANDLERS_LOGGED_MAX = 5;
 
+/** For the log, before the rest is judged. */
+export function saidId({ hello }: P.SessionRequest): string | undefined {
+  return hello && isUuid(hello.workerId) ? hello.workerId : undefined;
+}
+
 export function readHello({ hello }: P.SessionRequest, keyId: string): ReadHello {
   if (!hello) throw new ProtocolBroken('the first message of a worker holds its hello');
   const { offer, session, executing, askedToDrain } = hello;
   if (hello.protocol < P.PROTOCOL)
-    throw new ProtocolBroken(
+    throw new HelloRefused(
       `this server speaks protocol ${P.PROTOCOL} with workers, and the worker knows ${hello.protocol}; use a newer version of its library`,
     );
   if (!isUuid(hello.workerId)) throw new HelloRefused('worker_id is a UUID in small letters');

@@ -19,7 +19,7 @@ import type { MemberStore, UnreceivedRun } from '../storage/member-store.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
 import type { LocalWorker, LocalWorkers } from '../worker-link/worker-link.ts';
 import { endedRows } from './ended-rows.ts';
-import { ProtocolBroken } from './frame-bounds.ts';
+import { ProtocolBroken, StreamStalled } from './frame-bounds.ts';
 import type { CheckedLeases, LeaseChecks } from './lease-checks.ts';
 import { LeaseWatch } from './lease-watch.ts';
 import { RemoteLeases, within } from './remote-leases.ts';
@@ -276,7 +276,7 @@ export class RemoteWorker implements LocalWorker {
     const unread = this.frames.waiting + this.#settled.waiting;
     if (unread <= UNREAD_MAX + 2 * unrecordedMax(this.#slots)) return;
     this.frames.clear();
-    throw new ProtocolBroken(`the worker does not read its stream: ${unread} answers wait for it`);
+    throw new StreamStalled(`the worker does not read its stream: ${unread} answers wait for it`);
   }
 
   /** Which leases to name as unknown in the answer to a beat that named these. */

@@ -65,6 +65,10 @@ export class WorkerHomeFixture {
   readonly signals = new MemorySignalBus({ log: silentLog });
   readonly link = new InProcessWorkerLink();
   readonly warnings: string[] = [];
+  /** The facts of each of them. */
+  readonly warned: object[] = [];
+  /** Calls that failed on our side. */
+  readonly errors: unknown[] = [];
   /** What is logged in good order, with its facts. */
   readonly told: [facts: object, message: string][] = [];
   readonly common = {
@@ -72,13 +76,18 @@ export class WorkerHomeFixture {
     log: {
       ...silentLog,
       info: (facts: object, message: string) => void this.told.push([facts, message]),
-      warn: (_facts: object, message: string) => void this.warnings.push(message),
+      warn: (facts: object, message: string) => {
+        this.warnings.push(message);
+        this.warned.push(facts);
+      },
     },
   };
   readonly reports = new OutcomeRecorder({
     ...{ ...this.common, leases: this.leases.port, signals: this.signals },
     retriesPerSecond: 1_000,
   });
+  /** Further keys, and whom they stand for. */
+  readonly keys = new Map<string, Caller>();
   /** Whom the key stands for from now on. */
   callerNow: Caller | undefined;
   /** Why a key that was let in is not recognised any more. */
@@ -135,9 +144,11 @@ export class WorkerHomeFixture {
       methods: workerMethods(sessions, { eachMax: streamsMax, totalMax }),
       bodyLimitBytes: 1_024,
       clock,
-      log: silentLog,
+      log: { ...silentLog, error: (facts) => void this.errors.push(facts) },
       authenticate: async ({ headers }) => {
         if (this.refusedNow) throw this.refusedNow;
+        const other = this.keys.get(headers.authorization?.slice('Bearer '.length) ?? '');
+        if (other) return other;
         if (headers.authorization === `Bearer ${KEY}`) return this.callerNow ?? caller;
         throw new Refusal('unauthorized', 'The key is not valid.');
       },

@@ -13,11 +13,12 @@ import type { MemberStore } from '../storage/member-store.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
 import type { LocalWorkers } from '../worker-link/worker-link.ts';
 import { forgetLeft } from './forget-left.ts';
-import { ProtocolBroken, requireBeat, requireFrame } from './frame-bounds.ts';
+import { ProtocolBroken, requireBeat, requireFrame, StreamStalled } from './frame-bounds.ts';
 import { fillGoodbye, type Goodbye, goodbyeFrame } from './goodbye.ts';
 import { GroupedBeats } from './grouped-beats.ts';
 import type { LeaseChecks } from './lease-checks.ts';
-import { HelloRefused, loggedOf, type ReadHello, readHello } from './read-hello.ts';
+import { loggedOf, type ReadHello, readHello, saidId } from './read-hello.ts';
+import { RefusedStreams } from './refused-streams.ts';
 import { OUTPUT_WINDOW } from './remote-voice.ts';
 import { RemoteWorker } from './remote-worker.ts';
 import { SessionBeats } from './session-beats.ts';
@@ -72,6 +73,8 @@ export interface SessionCall {
   keepOpen(): void;
   /** Breaks the stream off: the worker reads nothing. */
   letGo(): void;
+  /** In words: the worker sent what is no message. Undefined: the error is another one. */
+  unreadable(error: unknown): string | undefined;
 }
 
 interface Session {
@@ -87,24 +90,25 @@ const HELLO_MS_MAX = 10_000;
 const RECOGNISE_MS = 30_000;
 /** Of the time between two beats: a worker may beat early once, to tell something, and has no reason to do so again and again. */
 const BEAT_GAP_SHARE = 0.25;
-/** A worker that breaks the protocol is not wanted back at once. */
-const BROKEN_PAUSE_MS = 10_000;
 /** A claim takes milliseconds; a database that does not answer must not hold up the stop. */
 const LAST_CLAIM_MS_MAX = 2_000;
 /** Whoever does not read the last words of a stream by then is let go. */
 const GOODBYE_MS_MAX = 5_000;
+const STOPS: Goodbye = { reason: 'the server stops', dialAgain: true };
 
 export class WorkerSessions implements Service {
   readonly #options: WorkerSessionsOptions;
   readonly #sessions = new Map<WorkerId, Session>();
   readonly #unsubscribe: () => void;
   readonly #beats: GroupedBeats;
+  readonly #refused: RefusedStreams;
   #isStopping = false;
 
   constructor(options: WorkerSessionsOptions) {
     this.#options = options;
     const { signals, log } = options;
     this.#beats = new GroupedBeats(options);
+    this.#refused = new RefusedStreams(options);
     this.#unsubscribe = signals.on('workers-asked', () => {
       // The next beats tell the same.
       const failed = 'what is asked of workers could not be read';
@@ -133,9 +137,7 @@ export class WorkerSessions implements Service {
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#unsubscribe();
-    await Promise.all(
-      [...this.#sessions.values()].map((session) => this.#sendAway(session, 'the server stops')),
-    );
+    await Promise.all([...this.#sessions.values()].map((session) => this.#sendAway(session, STOPS.reason)));
   }
 
   /** What was claimed for the worker is still handed over. */
@@ -151,32 +153,31 @@ export class WorkerSessions implements Service {
 
   async *serve(call: SessionCall): AsyncGenerator<P.SessionResponse> {
     const messages = call.requests[Symbol.asyncIterator]();
+    const { keyId, signal } = call;
     let session: Session | undefined;
+    let workerId: string | undefined;
     try {
+      const heldOff = this.#refused.heldOff(keyId);
+      if (heldOff) return yield goodbyeFrame(heldOff);
       const first = await this.#first(messages);
       // The worker is gone: after a server stood still it finds such streams.
       if (first === undefined) return;
-      const hello = readHello(first, call.keyId);
-      const refused = this.#refusal(hello, call);
-      if (refused) return yield goodbyeFrame(refused);
-      session = await this.#open(hello, call);
-      if (session === undefined)
-        return yield goodbyeFrame({
-          reason:
-            'another process works under this worker id, or a later stream of this one; give every process an id of its own',
-          dialAgain: true,
-          afterMs: this.#options.silentMs,
-        });
+      workerId = saidId(first);
+      const hello = readHello(first, keyId);
+      if (this.#isStopping) return yield goodbyeFrame(STOPS);
+      const refused = refusalOf(hello, call);
+      if (!refused) session = await this.#open(hello, call);
+      if (!session)
+        return yield goodbyeFrame(this.#refused.refused({ keyId, workerId }, refused ?? this.#taken));
     } catch (error) {
       const { log } = this.#options;
-      if (call.signal.aborted)
-        return log.debug({ err: error }, 'a stream broke before its worker was welcome');
-      return yield goodbyeFrame(this.#goodbyeOf(error));
+      if (signal.aborted) return log.debug({ err: error }, 'a stream broke before its worker was welcome');
+      return yield goodbyeFrame(this.#refused.failed({ keyId, workerId }, error, call.unreadable(error)));
     }
     call.keepOpen();
     const { worker } = session;
-    call.signal.addEventListener('abort', () => worker.frames.end(), { once: true });
-    if (call.signal.aborted) worker.frames.end();
+    signal.addEventListener('abort', () => worker.frames.end(), { once: true });
+    if (signal.aborted) worker.frames.end();
     const reading = this.#read(messages, session, call);
     try {
       yield* worker.frames.frames();
@@ -192,7 +193,7 @@ export class WorkerSessions implements Service {
   async #first(messages: AsyncIterator<P.SessionRequest>): Promise<P.SessionRequest | undefined> {
     const isHere = new AbortController();
     const late = sleep(this.#options.clock, HELLO_MS_MAX, isHere.signal).then(() => {
-      throw new ProtocolBroken('no hello came');
+      throw new StreamStalled('no hello came');
     });
     try {
       const next = await Promise.race([messages.next(), late]);
@@ -201,13 +202,6 @@ export class WorkerSessions implements Service {
       isHere.abort();
       late.catch(() => undefined);
     }
-  }
-
-  #refusal({ handlers }: ReadHello, { rights: { mayOffer } }: SessionCall): Goodbye | undefined {
-    if (this.#isStopping) return { reason: 'the server stops', dialAgain: true };
-    const refused = handlers.find((handler) => !mayOffer(handler));
-    if (refused === undefined) return undefined;
-    return { reason: `the key may not offer the handler ${refused}`, dialAgain: false };
   }
 
   /** Undefined: the id is another's, or a later stream of the worker is open. */
@@ -345,8 +339,10 @@ export class WorkerSessions implements Service {
       // LEASE-14. A stream that broke looks like one that was ended: only who said that it leaves has left.
       if (worker.isLeaving) await forgetLeft({ ...this.#options, ...session, hasLeft });
     } catch (error) {
-      if (!call.signal.aborted) end(this.#goodbyeOf(error));
-      else log.debug({ err: error, workerId: worker.workerId }, 'the stream of a worker broke');
+      const { workerId } = worker;
+      if (!call.signal.aborted)
+        end(this.#refused.failed({ keyId: call.keyId, workerId }, error, call.unreadable(error)));
+      else log.debug({ err: error, workerId }, 'the stream of a worker broke');
     } finally {
       isOver.abort();
       heard();
@@ -388,13 +384,15 @@ export class WorkerSessions implements Service {
     this.#options.log.info({ workerId }, 'the stream of a worker has ended');
   }
 
-  #goodbyeOf(error: unknown): Goodbye {
-    const { log } = this.#options;
-    if (error instanceof ProtocolBroken) {
-      log.warn({ reason: error.message }, 'a worker broke the protocol; its stream was ended');
-      return { reason: error.message, dialAgain: !(error instanceof HelloRefused), afterMs: BROKEN_PAUSE_MS };
-    }
-    log.warn({ err: error }, 'the stream of a worker failed');
-    return { reason: 'the server could not serve the stream', dialAgain: true, afterMs: 1_000 };
+  get #taken(): Goodbye {
+    const reason =
+      'another process works under this worker id, or a later stream of this one; give every process an id of its own';
+    return { reason, dialAgain: true, afterMs: this.#options.silentMs };
   }
+}
+
+function refusalOf({ handlers }: ReadHello, { rights }: SessionCall): Goodbye | undefined {
+  const refused = handlers.find((handler) => !rights.mayOffer(handler));
+  if (refused === undefined) return undefined;
+  return { reason: `the key may not offer the handler ${refused}`, dialAgain: false };
 }

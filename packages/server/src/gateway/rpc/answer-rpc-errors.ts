@@ -33,7 +33,7 @@ export function answerRpcErrors({ log }: { log: Log }) {
 const REASON_LENGTH_MAX = 300;
 
 /** What the library says of a message that it could not read, as a refusal. Undefined: it says something else. */
-function unreadable({ code, rawMessage: words }: ConnectError, bytesMax: number): Refusal | undefined {
+export function unreadable({ code, rawMessage: words }: ConnectError, bytesMax: number): Refusal | undefined {
   if (code === Code.ResourceExhausted) {
     const message = `The message is larger than ${bodyLimitText(bytesMax)}; send less at once, or raise it.`;
     return new Refusal('body_too_large', message);

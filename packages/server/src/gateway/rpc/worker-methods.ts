@@ -9,6 +9,7 @@ import { Code, ConnectError, createMethodImplSpec, type HandlerContext } from '@
 import { claimantOf, SharedLimit } from '../../shared-limit/shared-limit.ts';
 import { goodbyeFrame } from '../../worker-home/goodbye.ts';
 import type { WorkerRights, WorkerSessions } from '../../worker-home/worker-sessions.ts';
+import { unreadable } from './answer-rpc-errors.ts';
 import type { RpcHost, RpcMethod } from './rpc-method.ts';
 
 const ACCESS = 'workers.connect';
@@ -90,5 +91,7 @@ function sessionCall(
     },
     keepOpen: () => host.keepOpen(context),
     letGo: () => host.letGo(context),
+    unreadable: (error) =>
+      error instanceof ConnectError ? unreadable(error, protocol.FRAME_BYTES_MAX)?.message : undefined,
   };
 }
