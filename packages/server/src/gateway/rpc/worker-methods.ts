@@ -73,6 +73,14 @@ function rightsOf(caller: Caller): WorkerRights {
   return { mayOffer: (handler) => mayOffer(caller, handler), namespaces: workerNamespaces(caller) };
 }
 
+/** What the library throws of a stream that it reads is about what came; what it finds compressed, it calls an internal error. */
+function unreadableWords(error: unknown): string | undefined {
+  if (!(error instanceof ConnectError)) return undefined;
+  const { code, rawMessage } = error;
+  const words = unreadable(error, protocol.FRAME_BYTES_MAX)?.message;
+  return words ?? (code === Code.Internal ? `The message cannot be read: ${rawMessage}.` : undefined);
+}
+
 function sessionCall(
   host: RpcHost,
   context: HandlerContext,
@@ -91,7 +99,6 @@ function sessionCall(
     },
     keepOpen: () => host.keepOpen(context),
     letGo: () => host.letGo(context),
-    unreadable: (error) =>
-      error instanceof ConnectError ? unreadable(error, protocol.FRAME_BYTES_MAX)?.message : undefined,
+    unreadable: unreadableWords,
   };
 }
