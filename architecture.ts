@@ -316,7 +316,14 @@ export const MODULES: readonly Module[] = [
     kind: 'role',
     purpose:
       'Takes runs from the backlog for the workers of this server, in its process or connected by a stream, whenever they have free slots.',
-    imports: ['domain', 'foundation', 'server/backlog', 'server/storage', 'server/worker-link'],
+    imports: [
+      'domain',
+      'foundation',
+      'server/backlog',
+      'server/signal-bus',
+      'server/storage',
+      'server/worker-link',
+    ],
   },
   {
     name: 'server/completion',

@@ -55,7 +55,15 @@ beforeEach(async () => {
   const bounds = { windowMs: 300_000, rowsPerShard: 1_000 };
   scheduler = new Scheduler({ ...common, ...bounds, signals, store, guard: () => guard });
   const backlog = new StorageBacklog({ ...common, signals, leases });
-  dispatcher = new Dispatcher({ ...common, backlog, leases, link, members, nodeId: stage.world.nodeId });
+  dispatcher = new Dispatcher({
+    ...common,
+    backlog,
+    leases,
+    link,
+    members,
+    signals,
+    nodeId: stage.world.nodeId,
+  });
 });
 
 /** How long it takes until a run is handed out, both roles making a pass every 100 ms. */

@@ -125,6 +125,7 @@ const CASES: readonly Case[] = [
     found: /never told to stop|was taken back before|was claimed for the dead worker/,
     profile: { remoteWorkers: 3, restarts: 20, longRuns: 0.5 },
   },
+  { invariant: 'SIM-16', mutation: 'tellNoCancels', found: /goes on \d+ ms after its cancel/ },
   { invariant: 'SIM-13', mutation: 'forgetCheckpoints', found: /with the checkpoint undefined, and/ },
 ];
 

@@ -80,6 +80,14 @@ const forgetCancels: Mutation = (storage) =>
     },
   });
 
+/** No worker is told which of its runs are to stop. */
+const tellNoCancels: Mutation = (storage) =>
+  replace(storage, 'members', {
+    async cancelledRuns() {
+      return [];
+    },
+  });
+
 /** Nobody notices a lease that never reached its worker. */
 const hideUnknownLeases: Mutation = (storage) =>
   replace(storage, 'members', {
@@ -345,6 +353,7 @@ export const MUTATIONS = {
   fireWithoutCompare: { mutate: fireWithoutCompare },
   takeBackFromLiving: { mutate: takeBackFromLiving },
   forgetCancels: { mutate: forgetCancels },
+  tellNoCancels: { mutate: tellNoCancels },
   hideUnknownLeases: { mutate: hideUnknownLeases },
   neverReconcile: { mutate: neverReconcile },
   neverLookOverLanes: { mutate: neverLookOverLanes },

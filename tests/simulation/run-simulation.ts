@@ -45,6 +45,9 @@ export interface SimulationResult {
 const LIVENESS_MS = 600_000;
 /** When nothing is wrong, a lost hint costs a sweep of a second. */
 const PROBE_MS = 4_000;
+/** The run of the probe would go on for far longer. */
+const CANCEL_MS = 4_000;
+const CANCELLED_RUN = { payload: { act: 'ok', ms: 60_000, failures: 0 }, timeoutSeconds: 120 };
 /** Calls sent before the faults ended have come back, and whoever waited for them has noticed. */
 const CALM_MS = 45_000;
 
@@ -120,7 +123,22 @@ async function probe(parts: Parts): Promise<void> {
     users.create(`probe-${priority}`, { name: `probe-${priority}`, handler: 'simulated', payload, priority });
   }
   await comeToRest(parts, PROBE_MS);
+  if (!world.broken) await probeCancel(parts);
   if (!world.broken) await checkPromises(parts);
+}
+
+/** SIM-16. */
+async function probeCancel({ world, users, observer }: Parts): Promise<void> {
+  const job = users.create('probe-cancel', {
+    ...{ name: 'probe-cancel', handler: 'simulated', ...CANCELLED_RUN },
+  });
+  await world.runUntil(world.nowMs + PROBE_MS);
+  const run = [...observer.runs.all()].find(({ jobId }) => jobId === job.jobId);
+  if (!run?.claim) return world.violate(`job ${job.jobId} is not executed after ${PROBE_MS} ms`);
+  users.cancelLatestRun(run.jobId);
+  await world.runUntil(world.nowMs + CANCEL_MS);
+  if (run.end !== 'CANCELLED')
+    world.violate(`run ${run.runId} of job ${run.jobId} goes on ${CANCEL_MS} ms after its cancel`);
 }
 
 function same(storage: Storage): Storage {

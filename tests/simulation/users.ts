@@ -175,7 +175,7 @@ export class Users {
       () => this.#cancel(job, jobId),
       () => this.#pause(jobId),
       () => this.#ask('run now', (operations) => operations.runJobNow(jobId), { repeat: false }),
-      () => this.#cancelSomeRun(jobId),
+      () => this.cancelLatestRun(jobId),
       () => this.#redrive(jobId),
       () => this.#skip(jobId),
       () => this.#edit(jobId),
@@ -257,7 +257,7 @@ export class Users {
       });
   }
 
-  #cancelSomeRun(jobId: JobId): void {
+  cancelLatestRun(jobId: JobId): void {
     const stopLatest = async (operations: Operations) => {
       const { latestRun } = await operations.getJobStatus(jobId);
       if (latestRun) await operations.cancelRun(latestRun.runId);

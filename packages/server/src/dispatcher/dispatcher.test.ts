@@ -29,7 +29,7 @@ beforeEach(async () => {
   const { signals, common, link, storage, world } = stage;
   const backlog = new StorageBacklog({ ...common, leases, signals });
   const { members } = storage;
-  dispatcher = new Dispatcher({ ...common, backlog, leases, link, members, nodeId: world.nodeId });
+  dispatcher = new Dispatcher({ ...common, backlog, leases, link, members, signals, nodeId: world.nodeId });
   worker = new TestWorker({ workerId: world.workerId });
   link.attach(worker);
   await turns();

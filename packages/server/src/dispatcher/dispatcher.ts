@@ -5,11 +5,13 @@
 import { type ClaimedBatch, type LeaseId, type NodeId, ownerOf } from '@carillon/domain';
 import { type Clock, Cooldown, type Log, Loop, type Random, type Service, sleep } from '@carillon/foundation';
 import type { Backlog } from '../backlog/backlog.ts';
+import type { SignalBus } from '../signal-bus/signal-bus.ts';
 import type { AccountStore } from '../storage/account-store.ts';
 import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
 import { StorageUnavailable } from '../storage/storage.ts';
 import type { WorkerLink, WorkerView } from '../worker-link/worker-link.ts';
+import { CancelsOnTheWay } from './cancels-on-the-way.ts';
 import { ClaimWatch } from './claim-watch.ts';
 import { slotsFor } from './slots-for.ts';
 
@@ -36,7 +38,8 @@ export interface DispatcherOptions {
   /** For claims of nothing, which show whether claims are answered. */
   readonly leases: Pick<LeaseStore, 'claim'>;
   readonly link: WorkerLink;
-  readonly members: Pick<MemberStore, 'workers'>;
+  readonly members: Pick<MemberStore, 'workers' | 'cancelledRuns'>;
+  readonly signals: SignalBus;
   /** Tells whether namespaces share the workers. Left out: there is one. */
   readonly accounts?: Pick<AccountStore, 'namespaces'>;
   /** Left out: batches are handed over as they are. */
@@ -67,6 +70,7 @@ export class Dispatcher implements Service {
   readonly #claims = new Set<Promise<void>>();
   readonly #cooldown: Cooldown;
   readonly #watch: ClaimWatch;
+  readonly #cancels: CancelsOnTheWay;
   #peersAt = 0;
   #pausedUntil = 0;
   #lastWasFull = false;
@@ -85,6 +89,7 @@ export class Dispatcher implements Service {
     this.#isShared = options.accounts !== undefined;
     this.#cooldown = new Cooldown({ clock, msMax: COOLDOWN_MS_MAX });
     this.#watch = new ClaimWatch({ clock });
+    this.#cancels = new CancelsOnTheWay(options);
     this.#loop = new Loop({ ...options, name: 'dispatcher', idleMs: IDLE_MS, runOnce: () => this.runOnce() });
     link.onChange(() => this.#loop.wake());
     backlog.onReady(() => this.#loop.wake());
@@ -227,6 +232,7 @@ export class Dispatcher implements Service {
   ): Promise<void> {
     const { link, log, clock, resolver } = this.#options;
     const { workerId } = worker;
+    const cancels = this.#cancels.begin();
     let reserved = runsMax;
     try {
       const batch = await taking;
@@ -236,7 +242,10 @@ export class Dispatcher implements Service {
       if (length < runsMax) link.unreserve(workerId, runsMax - length);
       reserved = length;
       if (length === 0) return;
-      const ready = resolver?.concerns(batch) ? await resolver.resolve(batch) : batch;
+      const resolved = resolver?.concerns(batch) ? await resolver.resolve(batch) : batch;
+      const ready = this.#cancels.concern(resolved, cancels)
+        ? await this.#cancels.endCancelled(resolved)
+        : resolved;
       // LEASE-11: a worker that connected again meanwhile may have had the lease given back on a stream in between.
       reserved = 0;
       if (link.workers().includes(worker)) link.hand(ready);
@@ -246,6 +255,8 @@ export class Dispatcher implements Service {
       log[levelOf(error)]({ err: error, runs: runsMax }, 'a claim broke off');
       this.#pausedUntil = clock.monotonic() + ERROR_PAUSE_MS;
       link.unreserve(workerId, reserved);
+    } finally {
+      this.#cancels.end(cancels);
     }
   }
 

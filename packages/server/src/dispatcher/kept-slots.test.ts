@@ -17,7 +17,7 @@ beforeEach(async () => {
   const { signals, common, link, storage, world } = stage;
   const { leases, members } = storage;
   dispatcher = new Dispatcher({
-    ...{ ...common, leases, link, members, nodeId: world.nodeId },
+    ...{ ...common, leases, link, members, signals, nodeId: world.nodeId },
     backlog: new StorageBacklog({ ...common, leases, signals }),
     accounts: {
       namespaces: async () => namespaces.map((name) => ({ name, description: '', createdAtMs: 0 })),

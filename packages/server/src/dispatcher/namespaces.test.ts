@@ -11,7 +11,15 @@ test('workers get only runs of the namespaces that they serve, and what nobody m
   const { signals, common, link, storage, world } = stage;
   const { leases, members } = storage;
   const backlog = new StorageBacklog({ ...common, leases, signals });
-  const dispatcher = new Dispatcher({ ...common, backlog, leases, link, members, nodeId: world.nodeId });
+  const dispatcher = new Dispatcher({
+    ...common,
+    backlog,
+    leases,
+    link,
+    members,
+    signals,
+    nodeId: world.nodeId,
+  });
   const attach = async (over: ConstructorParameters<typeof TestWorker>[0]) => {
     const worker = new TestWorker(over);
     await world.register(worker.workerId);

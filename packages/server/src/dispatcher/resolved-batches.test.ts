@@ -10,7 +10,7 @@ test('a batch that needs something of others is handed over when it has it; mean
   const gate = Promise.withResolvers<void>();
   const { leases, members } = storage;
   const dispatcher = new Dispatcher({
-    ...{ ...common, leases, link, members, nodeId: world.nodeId },
+    ...{ ...common, leases, link, members, signals, nodeId: world.nodeId },
     backlog: new StorageBacklog({ ...common, leases, signals }),
     resolver: {
       concerns: () => true,
@@ -35,11 +35,43 @@ test('a batch that needs something of others is handed over when it has it; mean
   expect(payloads).toEqual(['{"resolved":true}']);
 });
 
+test.each([
+  ['is cancelled meanwhile is handed over as one that has ended: no handler is called for it', true],
+  ['is said to be cancelled meanwhile, and is not, is handed over as it is', false],
+])('a run that %s (hazard 18)', async (_, isCancelled) => {
+  const { signals, common, link, storage, world, clock } = await RoleStage.set();
+  const gate = Promise.withResolvers<void>();
+  const { leases, members } = storage;
+  const dispatcher = new Dispatcher({
+    ...{ ...common, leases, link, members, signals, nodeId: world.nodeId },
+    backlog: new StorageBacklog({ ...common, leases, signals }),
+    resolver: {
+      concerns: () => true,
+      resolve: async (batch: ClaimedBatch) => {
+        await gate.promise;
+        return batch;
+      },
+    },
+  });
+  const worker = new TestWorker({ workerId: world.workerId });
+  link.attach(worker);
+  await turns();
+  const { runId } = await world.oneOff({});
+  await dispatcher.runOnce();
+  await turns();
+  if (isCancelled) await storage.jobs.cancelRun(runId, clock.now());
+  signals.send('cancel-requested', { runIds: [runId] });
+  gate.resolve();
+  await turns();
+  const [run] = worker.handed.flatMap(({ runs }) => runs);
+  expect([run?.runId, run?.failure?.kind]).toEqual([runId, isCancelled ? 'CANCELLED' : undefined]);
+});
+
 test('a batch whose needs cannot be had frees its own slots, not those of another claim', async () => {
   const { signals, common, link, storage, world } = await RoleStage.set();
   const { leases, members } = storage;
   const dispatcher = new Dispatcher({
-    ...{ ...common, leases, link, members, nodeId: world.nodeId },
+    ...{ ...common, leases, link, members, signals, nodeId: world.nodeId },
     backlog: new StorageBacklog({ ...common, leases, signals }),
     resolver: {
       concerns: () => true,

@@ -23,6 +23,7 @@ async function withSlowLooks(lanes: LeaseStore['lanes'], stage: RoleStage) {
     leases: storage.leases,
     link,
     members: storage.members,
+    signals,
     nodeId: world.nodeId,
   });
   const worker = new TestWorker({ workerId: world.workerId });

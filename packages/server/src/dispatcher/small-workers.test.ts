@@ -19,7 +19,15 @@ test('what only it offers does not wait for claims of the other', async () => {
       request.workerId === small.workerId ? storage.leases.claim(request) : new Promise(() => undefined),
   };
   const backlog = new StorageBacklog({ ...common, leases, signals });
-  const dispatcher = new Dispatcher({ ...common, backlog, leases, link, members, nodeId: world.nodeId });
+  const dispatcher = new Dispatcher({
+    ...common,
+    backlog,
+    leases,
+    link,
+    members,
+    signals,
+    nodeId: world.nodeId,
+  });
   await world.register(small.workerId);
   for (const worker of [large, small]) link.attach(worker);
   const bring = async (count: number, handler?: string) => {

@@ -43,7 +43,7 @@ beforeEach(async () => {
   };
   const backlog = new StorageBacklog({ ...common, leases, signals });
   const { members } = storage;
-  dispatcher = new Dispatcher({ ...common, backlog, leases, link, members, nodeId: world.nodeId });
+  dispatcher = new Dispatcher({ ...common, backlog, leases, link, members, signals, nodeId: world.nodeId });
   worker = new TestWorker({ workerId: world.workerId });
   link.attach(worker);
   dispatcher.start();

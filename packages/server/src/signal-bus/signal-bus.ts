@@ -12,7 +12,7 @@ export interface Signals {
   'shards-due': { readonly shards: readonly { readonly shard: number; readonly atMs: number }[] };
   /** Runs of these jobs ended: runs that wait behind a limit of theirs may start. No jobs: any. */
   'slots-freed': { readonly jobIds: readonly JobId[] };
-  /** These runs are to stop: the worker that has them asks the storage whether that is so. */
+  /** These runs are to stop: whoever has them asks the storage whether that is so. No runs: any. */
   'cancel-requested': { readonly runIds: readonly RunId[] };
   /** Something is asked of workers, such as to drain: their next heartbeats tell what. */
   'workers-asked': Record<string, never>;

@@ -96,6 +96,23 @@ describe('of fifty workers', () => {
   });
 });
 
+test('a lost hint costs three seconds, however long workers may be silent', async () => {
+  const patient = new LeaseChecks({
+    ...{ clock, signals, random: new SeededRandom(1), silentMs: 3_600_000, log: silentLog },
+    members: {
+      cancelledRuns: async () => [...wanted].map((leaseId) => ({ leaseId, runId: runOf(leaseId) })),
+      unknownLeases: async () => [],
+    },
+  });
+  const one = worker(['a']);
+  patient.add(one);
+  await turns();
+  wanted.add('a' as LeaseId);
+  clock.advance(3_000);
+  await turns();
+  expect(one.cancelled).toEqual([runOf('a')]);
+});
+
 test('very many leases are asked for in calls of bounded size', async () => {
   checks.add(worker(Array.from({ length: 5_000 }, (_, i) => `lease-${i}`)));
   await turns();

@@ -41,6 +41,8 @@ interface Failed {
 
 /** More than most servers have; the rest follows in further calls. */
 const LEASES_PER_CALL = 2_000;
+/** How late a cancel is found whose hint was lost, however long workers may be silent: two queries for each server. */
+const IDLE_MS_MAX = 3_000;
 
 export class LeaseChecks {
   readonly #options: LeaseChecksOptions;
@@ -71,7 +73,7 @@ export class LeaseChecks {
 
   #ask(): { loop: Loop; unsubscribe: () => void } {
     const { silentMs, signals } = this.#options;
-    const idleMs = silentMs / 5;
+    const idleMs = Math.min(silentMs / 5, IDLE_MS_MAX);
     const loop = new Loop({ ...this.#options, name: 'leases', idleMs, runOnce: () => this.runOnce() });
     loop.start();
     // A hint alone stops nothing: the storage decides which runs are to stop.

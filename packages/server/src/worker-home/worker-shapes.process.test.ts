@@ -123,7 +123,7 @@ describe.each(SHAPES)('a worker %s', (shape) => {
     await eventually(async () => expect(await home.statuses(jobs[0]!)).toEqual(['CANCELLED']), SOON);
   });
 
-  test('is told with its beats what to stop, should the signal be lost (hazard 18)', async () => {
+  test('is told what to stop, should the signal be lost (hazard 18)', async () => {
     await home.start(shape, HANDLERS);
     await registered();
     const { jobs, batch } = await home.hand('long');

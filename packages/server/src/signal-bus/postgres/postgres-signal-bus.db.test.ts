@@ -24,6 +24,7 @@ const NAMES = [
   'shards-due',
   'slots-freed',
   'cancel-requested',
+  'workers-asked',
   'events-recorded',
 ] as const satisfies (keyof Signals)[];
 const LANE = { part: 1, priority: 'medium', handlerKey: 2, tenant: 3, atMs: 4 } as const;
@@ -196,6 +197,8 @@ describeEachPostgres('the signal bus', (server) => {
       { name: 'runs-open', signal: { lanes: [] } },
       { name: 'shards-due', signal: { shards: [] } },
       { name: 'slots-freed', signal: { jobIds: [] } },
+      { name: 'cancel-requested', signal: { runIds: [] } },
+      { name: 'workers-asked', signal: {} },
       { name: 'events-recorded', signal: {} },
     ];
 
@@ -210,7 +213,8 @@ describeEachPostgres('the signal bus', (server) => {
       const sender = await start();
       sender.send('runs-open', { lanes: [LANE] });
       await eventually(
-        () => expect(heard.slice(4)).toEqual([{ name: 'runs-open', signal: { lanes: [LANE] } }]),
+        () =>
+          expect(heard.slice(ANYTHING.length)).toEqual([{ name: 'runs-open', signal: { lanes: [LANE] } }]),
         SOON,
       );
     });

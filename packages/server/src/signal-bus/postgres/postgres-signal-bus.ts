@@ -26,11 +26,13 @@ export interface PostgresSignalBusOptions
 /** From the start of one flush to that of the next: every listening server is woken 200 times a second at most. */
 const FLUSH_INTERVAL_MS = 5;
 
-/** What listeners receive when anything may have happened. Cancellations are repeated by heartbeats and need none. */
+/** What listeners receive when anything may have happened. */
 const ANYTHING: SignalBatch = {
   'runs-open': { lanes: [] },
   'shards-due': { shards: [] },
   'slots-freed': { jobIds: [] },
+  'cancel-requested': { runIds: [] },
+  'workers-asked': {},
   'shards-moved': {},
   'events-recorded': {},
 };
