@@ -32,6 +32,10 @@ const (
 	answerTimeMax = 5 * time.Second
 	// An address that refused the worker is not dialled again before; the others are, for runs do not wait for their worker so long.
 	refusedPause = 30 * time.Second
+	// So many pauses fit into the time that the worker is trusted for.
+	pausesPerTrust = 4
+	// How long a cancel is remembered whose run the worker does not have: it may have come before its run.
+	cancelTime = 60 * time.Second
 )
 
 // refusedError: the server will not have this worker, whatever it does.
@@ -86,25 +90,39 @@ type refusal struct {
 	reason string
 }
 
+// dialPause is full jitter: many workers whose server is gone do not come to the next one at once. Where that fails, the others follow
+// at once.
+func dialPause(isWithinRound bool, trusted time.Duration) time.Duration {
+	if isWithinRound {
+		return dialPauseMin
+	}
+	longest := dialPauseMax
+	if trusted > 0 {
+		longest = min(longest, trusted/pausesPerTrust)
+	}
+	return dialPauseMin + rand.N(max(1, longest-dialPauseMin))
+}
+
 // dialForever keeps one stream, to one server after the other. It returns when every one of them refuses the worker.
 func (w *Worker) dialForever(ctx context.Context) error {
 	wasWelcome := false
 	refusals := map[string]refusal{} // by address, since the last welcome
 	said := map[string]bool{}        // what was said of addresses since the last welcome
 	hasAnswered := map[string]bool{} // by address
-	for i, tries := 0, 0; ; i++ {
+	for i, dials := 0, 0; ; i++ {
 		address := w.options.Servers[i%len(w.options.Servers)]
 		// At least one of the others has not refused it, or all would be asked again.
 		if last, isRefused := refusals[address]; isRefused && time.Since(last.at) < refusedPause {
 			continue
 		}
 		delete(refusals, address)
+		dials++
 		isWelcome, err := w.stream(ctx, address)
 		if ctx.Err() != nil {
 			return nil
 		}
 		if isWelcome {
-			wasWelcome, tries = true, 0
+			wasWelcome, dials = true, 0
 			clear(refusals)
 			clear(said)
 			hasAnswered[address] = true
@@ -115,9 +133,9 @@ func (w *Worker) dialForever(ctx context.Context) error {
 			say("%s", problem)
 			said[address+key] = true
 		}
-		limit := min(dialPauseMax, dialPauseMin<<min(tries, 10))
-		pause := max(dialPauseMin, time.Duration(rand.Int64N(int64(limit))))
-		tries++
+		w.mu.Lock()
+		pause := dialPause(dials%len(w.options.Servers) != 0, w.trustTime)
+		w.mu.Unlock()
 		var refused *refusedError
 		var goodbye *goodbyeError
 		switch code := status.Code(err); {
@@ -177,7 +195,9 @@ func (w *Worker) stream(ctx context.Context, address string) (isWelcome bool, er
 	if err != nil {
 		return false, causeOf(ctx, err)
 	}
-	sentAt := time.Now()
+	w.mu.Lock()
+	beat := w.trust.sent()
+	w.mu.Unlock()
 	if err := stream.Send(w.hello()); err != nil && !errors.Is(err, io.EOF) {
 		return false, causeOf(ctx, err)
 	}
@@ -186,7 +206,7 @@ func (w *Worker) stream(ctx context.Context, address string) (isWelcome bool, er
 	if err != nil {
 		return false, causeOf(ctx, err)
 	}
-	if err := w.welcome(address, first, sentAt); err != nil {
+	if err := w.welcome(address, first, beat); err != nil {
 		return first.Welcome != nil, err
 	}
 	defer w.disconnected()
@@ -286,7 +306,7 @@ func (w *Worker) heldRuns() []*pb.HeldRuns {
 	return held
 }
 
-func (w *Worker) welcome(address string, message *pb.SessionResponse, sentAt time.Time) error {
+func (w *Worker) welcome(address string, message *pb.SessionResponse, beat sent) error {
 	if message.Welcome == nil {
 		if err := w.hear(&pb.SessionResponse{Goodbye: message.Goodbye}); err != nil {
 			return err
@@ -296,8 +316,8 @@ func (w *Worker) welcome(address string, message *pb.SessionResponse, sentAt tim
 	w.mu.Lock()
 	say("connected to %s as worker %s", address, message.Welcome.WorkerId)
 	w.isConnected = true
-	w.beats = map[uint32]time.Time{}
-	w.trust = time.Duration(message.Welcome.TrustMs) * time.Millisecond
+	w.beats = map[uint32]sent{}
+	w.trustTime = time.Duration(message.Welcome.TrustMs) * time.Millisecond
 	w.outbox.newStream(uint64(message.Welcome.OutputWindow))
 	for _, e := range w.executions {
 		if e.isShown && !e.isClosed {
@@ -308,21 +328,19 @@ func (w *Worker) welcome(address string, message *pb.SessionResponse, sentAt tim
 		w.dropLease(lease)
 	}
 	w.askedToDrain(message.Welcome.Draining)
-	w.trustFrom(sentAt)
+	w.trustFrom(beat)
 	w.tell()
 	w.mu.Unlock()
 	return w.hear(message)
 }
 
-// trustFrom is called with the lock. From when the beat was sent: a slow answer must never lengthen the trust.
-func (w *Worker) trustFrom(sentAt time.Time) {
+// trustFrom is called with the lock.
+func (w *Worker) trustFrom(beat sent) {
 	// A worker that stood still may hear the answer before it sees that the time is over.
-	if !w.trusted() {
+	if w.trust.isOver() {
 		w.stopAll(notTrusted)
 	}
-	if sentAt.After(w.trustedFrom) {
-		w.trustedFrom = sentAt
-	}
+	w.trust.renew(beat, w.trustTime)
 }
 
 func (w *Worker) send(ctx context.Context, stream grpc.BidiStreamingClient[pb.SessionRequest, pb.SessionResponse]) {
@@ -356,15 +374,17 @@ func (w *Worker) beatForever(ctx context.Context, cancel context.CancelCauseFunc
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+		case <-w.beatSoon:
 		}
 		w.mu.Lock()
-		for _, sentAt := range w.beats {
-			if time.Since(sentAt) > answerTimeMax {
+		beat := w.trust.sent()
+		for _, earlier := range w.beats {
+			if beat.monotonic-earlier.monotonic > answerTimeMax {
 				cancel(errors.New("the server does not answer beats"))
 			}
 		}
-		w.beats[sequence] = time.Now()
-		w.outbox.beat = &pb.Beat{Sequence: sequence, HeldLeases: w.heldLeases()}
+		w.beats[sequence] = beat
+		w.outbox.beat = &pb.Beat{Sequence: sequence, HeldLeases: w.heldLeases(), Stuck: w.stuck()}
 		w.tell()
 		w.mu.Unlock()
 	}
@@ -388,6 +408,7 @@ func (w *Worker) hear(message *pb.SessionResponse) error {
 		w.outbox.outputTaken(taken.Bytes)
 		w.tell()
 	}
+	w.cancelRuns(message.Cancels)
 	for _, assign := range message.Assigns {
 		if w.hasLeft {
 			break
@@ -399,14 +420,6 @@ func (w *Worker) hear(message *pb.SessionResponse) error {
 		w.waiting = append(w.waiting, runs...)
 	}
 	w.startWaiting()
-	for _, cancelled := range message.Cancels {
-		for _, e := range w.executions {
-			if e.run.RunID == cancelled.RunId {
-				e.requestStop(pb.OutcomeKind_OUTCOME_KIND_CANCELLED, "cancelled while running")
-				w.room.Broadcast()
-			}
-		}
-	}
 	if goodbye := message.Goodbye; goodbye != nil {
 		if !goodbye.DialAgain {
 			return &refusedError{goodbye.Reason}
@@ -428,7 +441,7 @@ func (w *Worker) askedToDrain(isAsked bool) {
 func (w *Worker) beatAnswered(answer *pb.BeatAnswer) error {
 	if answer.Buried {
 		// Its runs were given to others: all of them stop, and a new worker begins.
-		w.trust, w.trustedFrom = 0, time.Time{}
+		w.trust.end()
 		for _, lease := range w.heldLeases() {
 			w.dropLease(lease)
 		}
@@ -441,9 +454,9 @@ func (w *Worker) beatAnswered(answer *pb.BeatAnswer) error {
 	for _, lease := range answer.UnknownLeases {
 		w.dropLease(lease)
 	}
-	if sentAt, isKnown := w.beats[answer.Sequence]; isKnown {
-		maps.DeleteFunc(w.beats, func(sequence uint32, _ time.Time) bool { return sequence <= answer.Sequence })
-		w.trustFrom(sentAt)
+	if beat, isKnown := w.beats[answer.Sequence]; isKnown {
+		maps.DeleteFunc(w.beats, func(sequence uint32, _ sent) bool { return sequence <= answer.Sequence })
+		w.trustFrom(beat)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,13 +57,21 @@ type Worker struct {
 	handedOutList []handingOut
 	waiting       []*assigned // assigned while the worker was not trusted
 	sequence      uint32      // of checkpoints
-	beats         map[uint32]time.Time
-	trust         time.Duration
-	trustedFrom   time.Time
-	isDraining    bool // it leaves
-	hasLeft       bool // it has said its last word: what still comes, the server gives to others
+	cancels       []remembered
+	beats         map[uint32]sent
+	beatSoon      chan struct{}
+	trust         trust
+	trustTime     time.Duration // what an answered beat is good for
+	isDraining    bool          // it leaves
+	hasLeft       bool          // it has said its last word: what still comes, the server gives to others
 	// Somebody wants it to take no more runs; the servers see to it.
 	isAskedToDrain bool
+}
+
+// remembered is a cancel of a run that the worker does not have.
+type remembered struct {
+	runID string
+	at    time.Time
 }
 
 type handingOut struct {
@@ -76,7 +85,9 @@ func NewWorker(options Options, handlers map[string]Handler) *Worker {
 		options: options, handlers: handlers, bootID: newUUID(), workerID: newUUID(),
 		changed: make(chan struct{}, 1), finished: make(chan struct{}),
 		executions: map[key]*execution{}, ending: map[key]*execution{}, handedOut: map[handingOut]bool{},
+		beatSoon: make(chan struct{}, 1),
 	}
+	w.trust = trust{clock: systemClock, onDoubted: w.doubted}
 	w.room = sync.NewCond(&w.mu)
 	w.outbox.progress = map[key]*pb.RunProgress{}
 	return w
@@ -142,7 +153,7 @@ func (w *Worker) finish() {
 	for ; ; time.Sleep(20 * time.Millisecond) {
 		w.mu.Lock()
 		isBusy := len(w.executions)+len(w.ending) > 0
-		isTold := len(w.outbox.ends) == 0 || !w.trusted()
+		isTold := len(w.outbox.ends) == 0 || w.trust.isOver()
 		if !isBusy && isTold {
 			break
 		}
@@ -172,19 +183,22 @@ func (w *Worker) stopAll(reason string) {
 func (w *Worker) isTrusted() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.trusted()
+	return w.trust.isGiven()
 }
 
-// trusted is called with the lock. Both clocks must agree: the monotonic one stands still while the machine is suspended, the other may
-// be set back.
-func (w *Worker) trusted() bool {
-	return time.Since(w.trustedFrom) < w.trust && time.Now().Round(0).Sub(w.trustedFrom.Round(0)) < w.trust
+// doubted is called with the lock: the next beat cannot wait.
+func (w *Worker) doubted() {
+	say("the wall clock ran ahead: the machine was suspended, or its clock was set; nothing starts before the next beat")
+	select {
+	case w.beatSoon <- struct{}{}:
+	default:
+	}
 }
 
 func (w *Worker) guardTrust(ctx context.Context) {
 	for ; ctx.Err() == nil; time.Sleep(guardPause) {
 		w.mu.Lock()
-		if !w.trusted() {
+		if w.trust.isOver() {
 			w.stopAll(notTrusted)
 			for _, e := range w.executions {
 				// Counted and not timed: a handler that listens does nothing while the whole process stands still.
@@ -202,7 +216,7 @@ func (w *Worker) guardTrust(ctx context.Context) {
 
 // startWaiting is called with the lock. Nothing starts while the worker is not trusted; what cannot be taken goes back at once.
 func (w *Worker) startWaiting() {
-	if !w.trusted() && !w.isDraining {
+	if !w.trust.isGiven() && !w.isDraining {
 		return
 	}
 	waiting := w.waiting
@@ -214,13 +228,16 @@ func (w *Worker) startWaiting() {
 		}
 		w.remember(once)
 		handler := w.handlers[a.handler]
+		returned := pb.OutcomeKind_OUTCOME_KIND_RETURNED
 		switch {
+		case w.isCancelled(a.run.RunID):
+			w.refuse(a, pb.OutcomeKind_OUTCOME_KIND_CANCELLED, "cancelled before it started")
 		case handler == nil:
-			w.refuse(a, fmt.Sprintf("this worker does not offer the handler %q", a.handler))
+			w.refuse(a, returned, fmt.Sprintf("this worker does not offer the handler %q", a.handler))
 		case w.isDraining:
-			w.refuse(a, shutDown)
+			w.refuse(a, returned, shutDown)
 		case len(w.executions) >= w.options.Slots:
-			w.refuse(a, "every slot of the worker is in use")
+			w.refuse(a, returned, "every slot of the worker is in use")
 		default:
 			w.start(a, handler)
 		}
@@ -236,8 +253,44 @@ func (w *Worker) remember(once handingOut) {
 	}
 }
 
-func (w *Worker) refuse(a *assigned, reason string) {
-	outcome := &pb.Outcome{Position: a.position, Kind: pb.OutcomeKind_OUTCOME_KIND_RETURNED, Error: reason}
+// cancelRuns is called with the lock. Those that it does not have are remembered: a cancel is more urgent than its run, and may come
+// first.
+func (w *Worker) cancelRuns(cancels []*pb.Cancel) {
+	for _, cancelled := range cancels {
+		isHere := false
+		for _, e := range w.executions {
+			if e.run.RunID == cancelled.RunId {
+				isHere = true
+				e.requestStop(pb.OutcomeKind_OUTCOME_KIND_CANCELLED, "cancelled while running")
+				w.room.Broadcast()
+			}
+		}
+		if !isHere {
+			w.cancels = append(w.cancels, remembered{cancelled.RunId, time.Now()})
+		}
+	}
+	for len(w.cancels) > rememberedMax || len(w.cancels) > 0 && time.Since(w.cancels[0].at) > cancelTime {
+		w.cancels = w.cancels[1:]
+	}
+}
+
+// isCancelled is called with the lock.
+func (w *Worker) isCancelled(runID string) bool {
+	return slices.ContainsFunc(w.cancels, func(c remembered) bool { return c.runID == runID && time.Since(c.at) <= cancelTime })
+}
+
+// stuck is called with the lock: handlers that have not returned though their ends were told.
+func (w *Worker) stuck() (count uint32) {
+	for _, e := range w.executions {
+		if e.isClosed {
+			count++
+		}
+	}
+	return count
+}
+
+func (w *Worker) refuse(a *assigned, kind pb.OutcomeKind, reason string) {
+	outcome := &pb.Outcome{Position: a.position, Kind: kind, Error: reason}
 	w.outbox.slotsFreed++
 	w.outbox.addEnd(&end{key: a.key, epoch: a.epoch, endedAtMs: time.Now().UnixMilli(), outcome: outcome})
 	w.tell()

@@ -9,12 +9,14 @@ import time
 
 from carillon.worker.v1 import workers_pb2 as pb
 from mask import StreamMask, forms_of, mask_text
-from run import GRACE_SECONDS, execute
+from run import GRACE_SECONDS, execute, now
 
 # A fork of a small process without threads: quick, and safe beside the threads of gRPC.
 METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 PROCESSES = multiprocessing.get_context(METHOD)
 SHOWN_AFTER_SECONDS = 0.25
+# A process that was killed is gone long before: this one cannot be ended.
+STUCK_AFTER_SECONDS = 5.0
 ERROR_LENGTH_MAX = 4000
 
 
@@ -34,17 +36,23 @@ class Execution:
         self._forms = forms_of(assigned.secrets)
         self._masks = {}
         self._stop = None
+        self._stopped_at = None
         self._process = None
 
     @property
     def run_id(self):
         return self.assigned.facts["run_id"]
 
+    @property
+    def is_stuck(self):
+        return self._stopped_at is not None and now() - self._stopped_at > STUCK_AFTER_SECONDS
+
     def stop(self, kind, error):
         """The first reason counts, but a cancel overrules the others."""
         if self._stop is not None and kind != pb.OUTCOME_KIND_CANCELLED:
             return
         self._stop = (kind, error)
+        self._stopped_at = self._stopped_at or now()
         self._signal(signal.SIGTERM)
         asyncio.get_running_loop().call_later(GRACE_SECONDS, self._signal, signal.SIGKILL)
 
@@ -73,7 +81,7 @@ class Execution:
     def _converse(self, loop):
         """In a thread: until the process has ended. Answers what it said last, if that was its end."""
         near, far = PROCESSES.Pipe()
-        arguments = (self._handler, self.assigned.facts, far, self._worker.trusted_until)
+        arguments = (self._handler, self.assigned.facts, far, self._worker.trust)
         process = PROCESSES.Process(target=execute, args=arguments, daemon=True)
         process.start()
         far.close()

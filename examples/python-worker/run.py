@@ -24,9 +24,66 @@ OUTPUT_CHUNK_BYTES = 32 * 1024
 STDOUT, STDERR = 0, 1
 
 
-def now():
-    """Seconds on a clock that never goes back and, where the system has one, goes on while the machine is suspended."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+# The wall clock, since the last answered beat was sent. Further ahead: the machine was suspended, or its clock was set.
+AHEAD_SECONDS_MAX = 2.0
+# What runs then goes on for so long without an answered beat.
+DOUBT_SECONDS_MAX = 5.0
+
+
+class SystemClock:
+    """`now` never goes back, and stands still while the machine is suspended; `ahead` is how far the wall clock is ahead of it."""
+
+    def now(self):
+        return time.monotonic()
+
+    def ahead(self):
+        return time.time() - time.monotonic()
+
+
+CLOCK = SystemClock()
+now = CLOCK.now
+
+
+class Trust:
+    """For how long the worker may take its runs for its own. `shared` with the processes of the runs: until when, and how far the wall
+    clock was ahead when the last answered beat was sent."""
+
+    def __init__(self, shared, clock=CLOCK):
+        self._shared = shared
+        self._clock = clock
+        self._doubted = None  # of `shared`: what was doubted, and since when
+
+    def sent(self):
+        """To be read before a beat is sent, and given to `renew` when it is answered."""
+        return self._clock.now(), self._clock.ahead()
+
+    def renew(self, sent, seconds):
+        """From when the beat was sent: a slow answer must never lengthen the trust."""
+        sent_at, ahead = sent
+        if sent_at + seconds > self._shared[0]:
+            self._shared[:] = (sent_at + seconds, ahead)
+
+    def end(self):
+        self._shared[:] = (0.0, 0.0)
+
+    def is_over(self, late=0.0):
+        until = self._shared[0]
+        if self.is_doubted():
+            until = min(until, self._doubted[1] + DOUBT_SECONDS_MAX)
+        return self._clock.now() >= until + late
+
+    def is_doubted(self):
+        """Until the next answered beat: others may have been given the runs while the machine was suspended."""
+        until, ahead = self._shared
+        if self._doubted is not None and self._doubted[0] == (until, ahead):
+            return True
+        if until == 0.0 or self._clock.ahead() - ahead <= AHEAD_SECONDS_MAX:
+            return False
+        self._doubted = ((until, ahead), self._clock.now())
+        return True
+
+    def is_given(self):
+        return not self.is_doubted() and not self.is_over()
 
 
 class HandlerError(Exception):
@@ -45,7 +102,7 @@ class Stopped(BaseException):
 
 
 class Run:
-    def __init__(self, facts, connection, trusted_until):
+    def __init__(self, facts, connection, trust):
         self.job_id = facts["job_id"]
         # The same for every attempt: hand it on to whatever must not happen twice.
         self.run_id = facts["run_id"]
@@ -58,7 +115,7 @@ class Run:
         # What an earlier attempt, or this one, saved last; None when there is nothing.
         self.checkpoint = json.loads(facts["checkpoint"]) if facts["checkpoint"] else None
         self._connection = connection
-        self._trusted_until = trusted_until
+        self._trust = trust
 
     def save_checkpoint(self, value):
         """Returns when the value is durable. Raises when it is too large, or the run is not this worker's any more."""
@@ -82,7 +139,7 @@ class Run:
 
     def is_held(self):
         """Ask right before an effect that must not happen beside the next attempt's."""
-        return now() < self._trusted_until.value
+        return self._trust.is_given()
 
 
 class _Output(io.RawIOBase):
@@ -101,16 +158,16 @@ class _Output(io.RawIOBase):
         return len(taken)
 
 
-def execute(handler, facts, connection, trusted_until):
+def execute(handler, facts, connection, trust):
     """The whole life of the process of a run."""
     os.setsid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _raise_stopped)
-    threading.Thread(target=_end_with_worker, args=(connection, trusted_until), daemon=True).start()
+    threading.Thread(target=_end_with_worker, args=(connection, trust), daemon=True).start()
     sys.stdout = io.TextIOWrapper(io.BufferedWriter(_Output(connection, STDOUT)), "utf-8", "replace", line_buffering=True)
     sys.stderr = io.TextIOWrapper(io.BufferedWriter(_Output(connection, STDERR)), "utf-8", "replace", line_buffering=True)
     try:
-        end = _call(handler, facts, connection, trusted_until)
+        end = _call(handler, facts, connection, trust)
         # From here on the run has ended: a request to stop comes too late.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         sys.stdout.flush()
@@ -122,10 +179,10 @@ def execute(handler, facts, connection, trusted_until):
     os.killpg(0, signal.SIGKILL)
 
 
-def _call(handler, facts, connection, trusted_until):
+def _call(handler, facts, connection, trust):
     try:
         try:
-            run = Run(facts, connection, trusted_until)
+            run = Run(facts, connection, trust)
         except ValueError as error:
             raise HandlerError(f"the payload is not valid JSON: {error}", retryable=False) from error
         result = handler(run)
@@ -155,9 +212,9 @@ def _raise_stopped(_signal, _frame):
     raise Stopped()
 
 
-def _end_with_worker(connection, trusted_until):
+def _end_with_worker(connection, trust):
     poll = select.poll()
     poll.register(connection.fileno(), getattr(select, "POLLRDHUP", 0) | select.POLLHUP)
-    while not poll.poll(250) and now() < trusted_until.value + GRACE_SECONDS:
+    while not poll.poll(250) and not trust.is_over(late=GRACE_SECONDS):
         pass
     os.killpg(0, signal.SIGKILL)

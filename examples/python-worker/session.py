@@ -16,12 +16,16 @@ from carillon.worker.v1 import workers_pb2 as pb
 from carillon.worker.v1 import workers_pb2_grpc
 from execution import METHOD, PROCESSES, Execution, now_ms
 from outbox import Outbox
-from run import GRACE_SECONDS, now
+from run import Trust, now
 
 PROTOCOL = 1
 VERSION = "0.1.0"
 FRAME_BYTES_MAX = 4 * 1024 * 1024
 DIAL_SECONDS_MIN, DIAL_SECONDS_MAX = 0.1, 5.0
+# So many pauses fit into the time that the worker is trusted for.
+PAUSES_PER_TRUST = 4
+# How long a cancel is remembered whose run the worker does not have: it may have come before its run.
+CANCEL_SECONDS = 60.0
 # The other side is dead when a beat, or a hello, has no answer for so long.
 ANSWER_SECONDS_MAX = 5.0
 # An address that refused the worker is not dialled again before; the others are, for runs do not wait for their worker so long.
@@ -57,6 +61,14 @@ def problem_text(code, details, has_answered=False):
     said = f"{code.name}: {details}"
     hints = HINTS if has_answered else HINTS + UNANSWERED_HINTS
     return next((f"{hint} ({said})" for words, hint in hints if words in (details or "")), said)
+
+
+def dial_pause(is_within_round, trust_seconds, random_between=random.uniform):
+    """Full jitter: many workers whose server is gone do not come to the next one at once. Where that fails, the others follow at once."""
+    if is_within_round:
+        return DIAL_SECONDS_MIN
+    longest = min(DIAL_SECONDS_MAX, trust_seconds / PAUSES_PER_TRUST) if trust_seconds else DIAL_SECONDS_MAX
+    return random_between(DIAL_SECONDS_MIN, max(DIAL_SECONDS_MIN, longest))
 
 
 class Refused(Exception):
@@ -99,7 +111,7 @@ class Worker:
         # One thread for each run that executes, the last ones of the session before included.
         self.threads = ThreadPoolExecutor(max_workers=options.slots)
         # Shared with the processes of the runs: they end by themselves when this worker stands still for too long.
-        self.trusted_until = PROCESSES.RawValue("d", 0.0)
+        self.trust = Trust(PROCESSES.RawArray("d", [0.0, 0.0]))
         self._outbox = Outbox()
         self._boot_id = str(uuid.uuid4())
         self._worker_id = str(uuid.uuid4())
@@ -115,7 +127,9 @@ class Worker:
         self._waiting = []  # assigned before the first beat was answered
         self._tasks = set()
         self._checkpoint_sequence = 0
-        self._beats = {}  # sequence -> when it was sent
+        self._beats = {}  # sequence -> when it was sent, by both clocks
+        self._beat_soon = asyncio.Event()
+        self._cancelled = OrderedDict()  # run id -> until when it is remembered
         self._trust_seconds = 0.0
         self._draining = False  # it leaves
         self._asked_to_drain = False  # somebody wants it to take no more runs; the servers see to it
@@ -160,7 +174,7 @@ class Worker:
 
     async def _finish(self):
         """The worker may leave when every end is settled, or when nobody would believe it any more."""
-        while self._executions or self._ending or not (self._outbox.is_settled() or now() >= self.trusted_until.value):
+        while self._executions or self._ending or not (self._outbox.is_settled() or self.trust.is_over()):
             await asyncio.sleep(0.02)
         self._left = True
         if self._welcomed:
@@ -170,33 +184,38 @@ class Worker:
         self._finished.set()
 
     async def _guard_trust(self):
+        was_doubted = False
         while True:
             self.stop_if_not_trusted()
+            is_doubted = self.trust.is_doubted()
+            if is_doubted and not was_doubted:
+                self._say("the wall clock ran ahead: the machine was suspended, or its clock was set; nothing starts before the next beat")
+                self._beat_soon.set()
+            was_doubted = is_doubted
             await asyncio.sleep(0.1)
 
     def stop_if_not_trusted(self):
-        if now() >= self.trusted_until.value:
+        if self.trust.is_over():
             for execution in list(self._executions.values()):
                 execution.stop(pb.OUTCOME_KIND_RETURNED, NOT_TRUSTED)
 
     # --- the stream -------------------------------------------------------------------------------------------------------------
 
     async def _dial_forever(self):
-        tries, was_welcome, servers = 0, False, self._options.servers
+        dials, was_welcome, servers = 0, False, self._options.servers
         refusals = {}  # address -> (when, why), since the last welcome
         while True:
             # Those that refused it just now are left out: at least one has not, or all would have been asked again.
             while (refusal := refusals.get(address := self._next_address())) and now() - refusal[0] < REFUSED_SECONDS:
                 pass
-            cap = min(DIAL_SECONDS_MAX, DIAL_SECONDS_MIN * 2**tries)
-            pause = max(DIAL_SECONDS_MIN, random.uniform(0, cap))
-            tries += 1
+            dials += 1
+            pause = 0.0
             refusals.pop(address, None)
             try:
                 await self._stream(address)
             except StreamEnded as ended:
                 self._say_once(address, str(ended))
-                pause = max(pause, ended.after_seconds)
+                pause = ended.after_seconds
             except OSError as error:
                 self._say_once(address, f"{error.filename} cannot be read: {error.strerror}")
             except grpc.aio.AioRpcError as error:
@@ -207,14 +226,14 @@ class Worker:
             if self._left:
                 self._finished.set()
             if self._welcomed:
-                was_welcome, tries = True, 0
+                was_welcome, dials = True, 0
                 refusals.clear()
             if all(server in refusals for server in servers):
                 if not was_welcome:
                     raise Refused("; ".join(f"{server}: {why}" for server, (_, why) in refusals.items()))
                 refusals.clear()
                 pause = REFUSED_SECONDS
-            await asyncio.sleep(pause)
+            await asyncio.sleep(max(pause, dial_pause(dials % len(servers) != 0, self._trust_seconds)))
 
     def _next_address(self):
         self._turns += 1
@@ -238,13 +257,13 @@ class Worker:
         async with channel:
             stub = workers_pb2_grpc.WorkerServiceStub(channel)
             call = stub.Session(metadata=(("authorization", f"Bearer {self._options.key}"),))
-            sent_at = now()
+            sent = self.trust.sent()
             tasks = []
             try:
                 await self._say_hello(call)
                 first = await asyncio.wait_for(self._read(call), ANSWER_SECONDS_MAX)
                 self._answered.add(address)
-                self._welcome(address, first, sent_at)
+                self._welcome(address, first, sent)
                 tasks = [
                     asyncio.create_task(self._receive(call)),
                     asyncio.create_task(self._send(call)),
@@ -312,7 +331,7 @@ class Worker:
             positions.setdefault(lease, []).append(position)
         return [pb.HeldRuns(lease_id=lease, positions=held) for lease, held in positions.items()]
 
-    def _welcome(self, address, message, sent_at):
+    def _welcome(self, address, message, sent):
         if message.HasField("goodbye"):
             self._goodbye(message.goodbye)
         if not message.HasField("welcome"):
@@ -332,7 +351,7 @@ class Worker:
         for lease in welcome.unknown_leases:
             self._drop_lease(lease)
         self._ask_to_drain(welcome.draining)
-        self._trust_from(sent_at)
+        self._trust_from(sent)
         self._hear(message)
 
     async def _read(self, call):
@@ -358,12 +377,17 @@ class Worker:
     async def _beat(self, every_seconds):
         sequence = 0
         while True:
-            await asyncio.sleep(every_seconds)
-            if self._beats and now() - min(self._beats.values()) > ANSWER_SECONDS_MAX:
+            try:
+                await asyncio.wait_for(self._beat_soon.wait(), every_seconds)
+            except asyncio.TimeoutError:
+                pass
+            self._beat_soon.clear()
+            if self._beats and now() - min(self._beats.values())[0] > ANSWER_SECONDS_MAX:
                 raise StreamEnded("the server does not answer beats")
             sequence += 1
-            self._beats[sequence] = now()
-            self._outbox.add_beat(pb.Beat(sequence=sequence, held_leases=self._held_leases()))
+            self._beats[sequence] = self.trust.sent()
+            stuck = sum(execution.is_stuck for execution in self._executions.values())
+            self._outbox.add_beat(pb.Beat(sequence=sequence, held_leases=self._held_leases(), stuck=stuck))
 
     def _hear(self, message):
         if message.HasField("beat_answer"):
@@ -374,15 +398,24 @@ class Worker:
             self._outbox.checkpoint_answered(answer.sequence, answer.error)
         for taken in message.outputs_taken:
             self._outbox.output_taken(taken.bytes)
+        self._cancel({cancel.run_id for cancel in message.cancels})
         for assign in () if self._left else message.assigns:
             self._waiting.extend(assigned_runs(assign))
         self._start_waiting()
-        cancelled = {cancel.run_id for cancel in message.cancels}
-        for execution in list(self._executions.values()):
-            if execution.run_id in cancelled:
-                execution.stop(pb.OUTCOME_KIND_CANCELLED, "cancelled while running")
         if message.HasField("goodbye"):
             self._goodbye(message.goodbye)
+
+    def _cancel(self, run_ids):
+        """Those that it does not have are remembered: a cancel is more urgent than its run, and may come first."""
+        for execution in list(self._executions.values()):
+            if execution.run_id in run_ids:
+                execution.stop(pb.OUTCOME_KIND_CANCELLED, "cancelled while running")
+                run_ids.discard(execution.run_id)
+        for run_id in run_ids:
+            self._cancelled.pop(run_id, None)
+            self._cancelled[run_id] = now() + CANCEL_SECONDS
+        while self._cancelled and (len(self._cancelled) > REMEMBERED_MAX or next(iter(self._cancelled.values())) <= now()):
+            self._cancelled.popitem(last=False)
 
     def _goodbye(self, goodbye):
         if not goodbye.dial_again:
@@ -396,10 +429,10 @@ class Worker:
             self._ask_to_drain(answer.draining)
         for lease in answer.unknown_leases:
             self._drop_lease(lease)
-        sent_at = self._beats.pop(answer.sequence, None)
-        if sent_at is not None:
+        sent = self._beats.pop(answer.sequence, None)
+        if sent is not None:
             self._beats = {sequence: at for sequence, at in self._beats.items() if sequence > answer.sequence}
-            self._trust_from(sent_at)
+            self._trust_from(sent)
 
     def _ask_to_drain(self, asked):
         """Nothing is assigned meanwhile; a worker that starts over under a new id says it again."""
@@ -407,15 +440,14 @@ class Worker:
             self._say(f"somebody asked this worker to drain: {asked}")
         self._asked_to_drain = asked
 
-    def _trust_from(self, sent_at):
-        """From when the beat was sent: a slow answer must never lengthen the trust."""
+    def _trust_from(self, sent):
         # A worker that stood still may hear the answer before it sees that the time is over.
         self.stop_if_not_trusted()
-        self.trusted_until.value = max(self.trusted_until.value, sent_at + self._trust_seconds)
+        self.trust.renew(sent, self._trust_seconds)
 
     def _start_over(self):
         """Its runs were given to others: all of them stop, and a new worker begins."""
-        self.trusted_until.value = 0.0
+        self.trust.end()
         for lease in self._held_leases():
             self._drop_lease(lease)
         self._worker_id = str(uuid.uuid4())
@@ -435,7 +467,7 @@ class Worker:
 
     def _start_waiting(self):
         """Nothing starts while the worker is not trusted; what cannot be taken goes back at once."""
-        if now() >= self.trusted_until.value and not self._draining:
+        if not self.trust.is_given() and not self._draining:
             return
         waiting, self._waiting = self._waiting, []
         for assigned in waiting:
@@ -447,7 +479,9 @@ class Worker:
             if len(self._handed_out) > REMEMBERED_MAX:
                 self._handed_out.popitem(last=False)
             handler = self._handlers.get(assigned.handler)
-            if handler is None:
+            if self._cancelled.get(assigned.facts["run_id"], 0.0) > now():
+                self._refuse(assigned, "cancelled before it started", pb.OUTCOME_KIND_CANCELLED)
+            elif handler is None:
                 self._refuse(assigned, f'this worker does not offer the handler "{assigned.handler}"')
             elif self._draining:
                 self._refuse(assigned, SHUT_DOWN)
@@ -457,8 +491,8 @@ class Worker:
                 self._executions[key] = execution = Execution(assigned, handler, self)
                 self._keep(asyncio.create_task(execution.run()))
 
-    def _refuse(self, assigned, error):
-        outcome = pb.Outcome(position=assigned.position, kind=pb.OUTCOME_KIND_RETURNED, error=error)
+    def _refuse(self, assigned, error, kind=pb.OUTCOME_KIND_RETURNED):
+        outcome = pb.Outcome(position=assigned.position, kind=kind, error=error)
         self._outbox.slots_freed += 1
         self._outbox.add_end(assigned.lease_id, assigned.epoch, 0, now_ms(), outcome)
 

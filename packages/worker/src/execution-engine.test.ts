@@ -5,9 +5,11 @@ import { batchOf } from './claimed-run.fixture.ts';
 import { type EndedRun, ExecutionEngine } from './execution-engine.ts';
 import { type Handler, HandlerError, type RunContext } from './handler.ts';
 import { type LargeResults, type RunChannel, SILENT_CHANNEL } from './run-channel.ts';
+import type { TrustState } from './worker-trust.ts';
 
 const RUN = 'run-1' as RunId;
 const GRACE_MS = 5_000;
+const SLOTS = 4;
 
 let clock: ManualClock;
 let ended: EndedRun[];
@@ -15,6 +17,7 @@ let freed: number;
 let shown: string[];
 let engine: ExecutionEngine;
 let trustedUntil: number;
+let trustState: TrustState;
 /** What the handlers under test were given, and the ways to end them. */
 let contexts: RunContext[];
 let answers: PromiseWithResolvers<unknown>[];
@@ -51,6 +54,7 @@ beforeEach(() => {
   contexts = [];
   answers = [];
   trustedUntil = Number.POSITIVE_INFINITY;
+  trustState = 'given';
   engine = engineWith(HANDLERS);
 });
 
@@ -58,8 +62,9 @@ function engineWith(handlers: Record<string, Handler>, channel?: RunChannel): Ex
   return new ExecutionEngine({
     ...(channel && { channel }),
     handlers: new Map(Object.entries(handlers)),
+    slots: SLOTS,
     clock,
-    isTrusted: () => clock.monotonic() < trustedUntil,
+    trustState: () => (clock.monotonic() < trustedUntil ? trustState : 'over'),
     onEnded: (run) => ended.push(run),
     onSlotFree: () => {
       freed += 1;
@@ -365,10 +370,49 @@ describe('a worker that may have been given up for dead (hazard 14)', () => {
     expect(outcomes()).toEqual([RETURNED]);
   });
 
+  test('hazard 7: in doubt, starts nothing and says of no run that it is held, and stops none', async () => {
+    engine.accept(batchOf({ handler: 'obedient' }));
+    trustState = 'doubted';
+    engine.accept(batchOf({ handler: 'test', runId: 'run-2' as RunId }));
+    expect(outcomes()).toEqual([RETURNED]);
+    expect(contexts).toHaveLength(1);
+    expect(contexts[0]!.isHeld()).toBe(false);
+    expect(contexts[0]!.signal.aborted).toBe(false);
+    trustState = 'given';
+    expect(contexts[0]!.isHeld()).toBe(true);
+  });
+
   test('tells it the same of a run that was cancelled', () => {
     engine.accept(batchOf({ handler: 'stubborn' }));
     engine.cancel([RUN]);
     expect(contexts[0]!.isHeld()).toBe(false);
+  });
+});
+
+test('gives back what is more than its slots, and counts handlers that have not returned', () => {
+  engine.accept(batchOf(...Array.from({ length: SLOTS + 1 }, () => ({ handler: 'stubborn' }))));
+  expect(contexts).toHaveLength(SLOTS);
+  expect(outcomes()).toEqual([{ kind: 'RETURNED', error: 'every slot of the worker is in use' }]);
+});
+
+describe('a cancel that comes before its run (hazard 18)', () => {
+  const CANCELLED = { kind: 'CANCELLED', error: 'cancelled before it started' };
+
+  test('is remembered for a minute: the run is not started', () => {
+    engine.cancel([RUN]);
+    clock.advance(59_999);
+    engine.accept(batchOf({ handler: 'stubborn', runId: RUN }));
+    expect(outcomes()).toEqual([CANCELLED]);
+    clock.advance(1);
+    engine.accept(batchOf({ handler: 'stubborn', runId: RUN }));
+    expect(contexts).toHaveLength(1);
+  });
+
+  test('is forgotten when ten thousand others came after it', () => {
+    engine.cancel([RUN]);
+    engine.cancel(Array.from({ length: 10_000 }, (_, i) => `other-${i}` as RunId));
+    engine.accept(batchOf({ handler: 'test', runId: RUN }, { handler: 'test', runId: 'other-0' as RunId }));
+    expect(outcomes()).toMatchObject([{ kind: 'SUCCESS' }, CANCELLED]);
   });
 });
 

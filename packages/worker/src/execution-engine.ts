@@ -1,6 +1,6 @@
 /**
  * Runs claimed batches through handlers and reports each outcome once. It knows nothing of where batches come from. Slots
- * are the bound: the sender counts them, and a run keeps its slot until its handler has really returned.
+ * are the bound, and a run keeps its slot until its handler has really returned.
  */
 import {
   type ClaimedBatch,
@@ -24,7 +24,7 @@ import {
 } from './outcome-of.ts';
 import type { RunChannel } from './run-channel.ts';
 import { RunInProgress, type RunInProgressOptions } from './run-in-progress.ts';
-import type { RunTrust } from './worker-trust.ts';
+import type { RunTrust, TrustState } from './worker-trust.ts';
 
 export interface EndedRun {
   readonly run: ClaimedRun;
@@ -36,9 +36,11 @@ export interface EndedRun {
 
 export interface ExecutionEngineOptions {
   readonly handlers: ReadonlyMap<string, Handler>;
+  /** Whoever sends runs counts them too; what is more goes back. */
+  readonly slots: number;
   readonly clock: Clock;
-  /** False when others may have given this worker up for dead, and may execute its runs: asked before every call. */
-  readonly isTrusted: () => boolean;
+  /** Not given when others may have given this worker up for dead, and may execute its runs: asked before every call. */
+  readonly trustState: () => TrustState;
   /** The same for handlers that start processes. */
   readonly trust?: RunTrust;
   /** Called once for every run that was accepted. */
@@ -56,6 +58,9 @@ const TICK_MS = 100;
 const SHOW_AFTER_MS = 250;
 /** A handler that was told to stop gets this long before its run is reported without it. */
 const STOP_GRACE_MS = 5_000;
+/** How long a cancel of a run is remembered that is not here: on its way, it may have passed its run. */
+const CANCEL_MS = 60_000;
+const CANCELS_MAX = 10_000;
 /** A run whose large result is not kept by then ends without it. */
 const KEEP_RESULT_MS_MAX = 120_000;
 
@@ -68,6 +73,8 @@ export class ExecutionEngine {
   readonly #running = new Set<RunInProgress>();
   /** Positions of runs that are not reported yet. */
   readonly #leases = new Map<LeaseId, Set<number>>();
+  /** Runs that were cancelled and were not here then, and until when that is remembered; the oldest first. */
+  readonly #cancelled = new Map<RunId, number>();
   #cancelTick: (() => void) | undefined;
   #idle: (() => void)[] = [];
 
@@ -133,7 +140,23 @@ export class ExecutionEngine {
     const wanted = new Set(runIds);
     const now = this.#options.clock.monotonic();
     for (const run of this.#running)
-      if (wanted.has(run.runId)) run.requestStop('cancelled', RUN_ERRORS.cancelled(), now);
+      if (wanted.has(run.runId)) {
+        run.requestStop('cancelled', RUN_ERRORS.cancelled(), now);
+        wanted.delete(run.runId);
+      }
+    for (const runId of wanted) {
+      this.#cancelled.delete(runId);
+      this.#cancelled.set(runId, now + CANCEL_MS);
+    }
+    for (const [runId, until] of this.#cancelled) {
+      if (this.#cancelled.size <= CANCELS_MAX && until > now) break;
+      this.#cancelled.delete(runId);
+    }
+  }
+
+  #wasCancelled(runId: RunId): boolean {
+    const until = this.#cancelled.size === 0 ? undefined : this.#cancelled.get(runId);
+    return until !== undefined && until > this.#options.clock.monotonic();
   }
 
   /** Tells everything to stop and be given back; nothing counts as an attempt (hazard 22). */
@@ -166,39 +189,36 @@ export class ExecutionEngine {
 
   /**
    * LEASE-4: a process that stood still continues with what it was about to do before any of its timers fires, so the clock is read
-   * right before the handler is called.
+   * right before the handler is called. A run that goes on while the trust is doubted is not held, and not stopped either.
    */
   readonly #holds = (progress: RunInProgress): boolean => {
-    const { isTrusted, clock } = this.#options;
-    if (!progress.stop && !isTrusted())
-      progress.requestStop('returned', RUN_ERRORS.notTrusted(), clock.monotonic());
-    return progress.stop === undefined;
+    if (progress.stop) return false;
+    const state = this.#options.trustState();
+    if (state === 'over') this.#stopUntrusted(progress);
+    return state === 'given';
   };
+
+  #stopUntrusted(progress: RunInProgress): void {
+    progress.requestStop('returned', RUN_ERRORS.notTrusted(), this.#options.clock.monotonic());
+  }
 
   #start(run: ClaimedRun): void {
     const progress = new RunInProgress(run, this.#options.clock.now(), this.#runOptions);
-    if (run.failure) {
-      this.#report(progress, run.failure);
-      this.#options.onSlotFree();
-      return;
-    }
     const handler = this.#options.handlers.get(run.handler);
-    if (!handler) {
-      // Placed by an older list of handlers: somebody else has to take it.
-      this.#report(progress, {
-        kind: 'RETURNED',
-        error: RUN_ERRORS.notOffered(run.handler),
-      });
+    const refusal = run.failure ?? this.#refusalOf(run, handler);
+    if (refusal) {
+      this.#report(progress, refusal);
       this.#options.onSlotFree();
       return;
     }
     if (!this.#holds(progress)) {
+      this.#stopUntrusted(progress);
       this.#finish(progress, outcomeOfStop(progress.stop!));
       return;
     }
     let answer: unknown;
     try {
-      answer = handler(progress);
+      answer = handler!(progress);
     } catch (error) {
       this.#finish(progress, outcomeOfError(progress, error));
       return;
@@ -212,6 +232,14 @@ export class ExecutionEngine {
       (value) => this.#finish(progress, outcomeOfAnswer(progress, value)),
       (error: unknown) => this.#finish(progress, outcomeOfError(progress, error)),
     );
+  }
+
+  #refusalOf({ runId, handler: name }: ClaimedRun, handler: Handler | undefined): RunOutcome | undefined {
+    if (this.#wasCancelled(runId)) return { kind: 'CANCELLED', error: RUN_ERRORS.cancelledFirst() };
+    // Placed by an older list of handlers: somebody else has to take it.
+    if (!handler) return { kind: 'RETURNED', error: RUN_ERRORS.notOffered(name) };
+    if (this.#running.size < this.#options.slots) return undefined;
+    return { kind: 'RETURNED', error: RUN_ERRORS.noSlot() };
   }
 
   /** A run keeps its slot until its output is kept: a program that writes faster than that starts no next one. */
@@ -271,8 +299,9 @@ export class ExecutionEngine {
     });
   }
 
-  /** Looks over what is running: timeouts, runs to show, handlers that do not stop. */
+  /** Looks over what is running: timeouts, runs to show, handlers that do not stop. Also whether the clocks still agree. */
   tick(): void {
+    this.#options.trustState();
     const now = this.#options.clock.monotonic();
     const toShow: RunInProgress[] = [];
     for (const progress of this.#running) {

@@ -8,6 +8,8 @@ type Write = (value: string) => string;
 
 export const RUN_ERRORS = {
   cancelled: () => 'cancelled while running',
+  noSlot: () => 'every slot of the worker is in use',
+  cancelledFirst: () => 'cancelled before it started',
   timedOut: (seconds) => `ran longer than ${seconds} s`,
   overdue: (seconds) => `ran longer than ${seconds} s, and its worker did not end it`,
   notOffered: (handler) => `this worker does not offer the handler "${handler}"`,

@@ -67,7 +67,7 @@ beforeEach(async () => {
     ...{
       servers: ['http://one', 'http://two'],
       key: 'key',
-      slots: 1,
+      slots: 2,
       log: { ...silentLog, warn: (_facts: object, message: string) => void warnings.push(message) },
       endWhenKeyRefused: true,
     },
@@ -91,9 +91,12 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  const stopped = worker.stop();
-  for (const { answers } of served) answers.end();
-  for (let i = 0; i < 100; i += 1) {
+  let isOver = false;
+  const stopped = worker.stop().then(() => {
+    isOver = true;
+  });
+  for (let i = 0; i < 600 && !isOver; i += 1) {
+    for (const { answers } of served) answers.end();
     clock.advance(100);
     await turns();
   }
@@ -157,7 +160,7 @@ test("how many outcomes wait to be recorded is the server's to bound: the worker
   server.answer({ settled: [{ leaseId: 'lease', positions: told, verdicts: told.map(() => 0) }] });
 });
 
-test('hazard 18: a cancel in the frame that brings its run stops it', async () => {
+test('hazard 18: a run that shares a frame with its cancel is not started', async () => {
   const stream = served[1]!;
   stream.answer({ welcome: { protocol: 1, workerId: 'w', beatMs: 3_000, trustMs: 12_000 } });
   await turns();
@@ -167,9 +170,62 @@ test('hazard 18: a cancel in the frame that brings its run stops it', async () =
     cancels: [{ runId: 'run' }],
   });
   await turns();
-  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  expect(signals).toEqual([]);
   const told = stream.heard.flatMap(({ ended }) => ended.flatMap(({ outcomes }) => outcomes));
   expect(told).toMatchObject([{ kind: OutcomeKind.CANCELLED }]);
   stream.answer({ settled: [{ leaseId: 'lease', positions: [0], verdicts: [0] }] });
   await turns();
+});
+
+test('hazards 7 and 14: after the machine was suspended it beats at once, starts nothing before the answer, and keeps its runs', async () => {
+  const stream = served[1]!;
+  stream.answer({ welcome: { protocol: 1, workerId: 'w', beatMs: 3_000, trustMs: 12_000 } });
+  await turns();
+  const columns = { epochs: [1], attempts: [1], scheduledAtMs: [1n], timeoutMs: [60_000], payloads: ['{}'] };
+  const assign = (leaseId: string, handler: string) =>
+    stream.answer({
+      assigns: [{ leaseId, runIds: [`run-${leaseId}`], jobIds: ['job'], handlers: [handler], ...columns }],
+    });
+  const kinds = () => stream.heard.flatMap(({ ended }) => ended.flatMap(({ outcomes }) => outcomes));
+  const beats = () => stream.heard.filter(({ beat }) => beat !== undefined).length;
+  assign('one', 'long');
+  await turns();
+  clock.step(3_600_000);
+  clock.advance(100);
+  await turns();
+  expect(beats()).toBe(1);
+  assign('two', 'quick');
+  await turns();
+  expect(kinds()).toMatchObject([{ kind: OutcomeKind.RETURNED }]);
+  stream.answer({ beatAnswer: { sequence: 1 } });
+  await turns();
+  assign('three', 'long');
+  await turns();
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false, false]);
+  // Without an answer it stops them by itself, long before the trust would have ended.
+  clock.step(3_600_000);
+  clock.advance(100);
+  await turns();
+  clock.advance(5_000);
+  await turns();
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+});
+
+test('the pause before the first dial after a stream broke is any of 0.1 to 3 s', async () => {
+  const pauses: number[] = [];
+  served[1]!.answer({ welcome: { protocol: 1, workerId: 'w', beatMs: 3_000, trustMs: 12_000 } });
+  await turns();
+  for (let i = 0; i < 40; i += 1) {
+    const before = { at: clock.monotonic(), dials: served.length };
+    served.at(-1)!.answers.end();
+    await turns();
+    await untilDialled(before.dials + 1);
+    pauses.push(clock.monotonic() - before.at);
+    served.at(-1)!.answer({ welcome: { protocol: 1, workerId: 'w', beatMs: 3_000, trustMs: 12_000 } });
+    await turns();
+  }
+  expect(Math.min(...pauses)).toBeLessThanOrEqual(1_000);
+  expect(Math.max(...pauses)).toBeGreaterThan(2_000);
+  expect(Math.max(...pauses)).toBeLessThanOrEqual(3_100);
+  expect(new Set(pauses).size).toBeGreaterThan(10);
 });

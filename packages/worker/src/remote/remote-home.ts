@@ -302,12 +302,12 @@ export class RemoteHome implements WorkerHome {
     }
     if (welcome) stream.welcome.resolve(welcome);
     for (const each of settled) stream.settled(each);
+    // Before the runs: one that shares a frame with its cancel is not started.
+    if (cancels.length > 0) this.#worker.cancel(cancels.map(({ runId }) => runId as RunId));
     for (const assign of this.#hasLeft ? [] : assigns) {
       stream.accepted += assign.runIds.length;
       this.#accept(batchOf(assign, this.#worker.workerId));
     }
-    // After the runs: a cancel is more urgent than they are, and may share the frame that brings its run.
-    if (cancels.length > 0) this.#worker.cancel(cancels.map(({ runId }) => runId as RunId));
     // Runs that ended at once, or were refused, freed their slots before anybody was told.
     if (assigns.length > 0) this.changed();
     for (const { sequence, error } of checkpointAnswers) this.channel.answered(sequence, error);

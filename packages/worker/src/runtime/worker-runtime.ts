@@ -74,12 +74,13 @@ export class WorkerRuntime implements Service, HomeWorker {
       ...options,
       log: home.heedsUnrecordedLeft ? options.log : silentLog,
     });
-    this.#trust = new WorkerTrust(clock);
+    this.#trust = new WorkerTrust(clock, { onDoubted: () => this.#doubted() });
     this.#engine = new ExecutionEngine({
       handlers,
+      slots: options.slots,
       clock,
       channel: home.channel,
-      isTrusted: () => this.#trust.isGiven,
+      trustState: () => this.#trust.state,
       trust: this.#trust,
       onEnded: (ended) => {
         this.#sender.send(ended);
@@ -96,7 +97,7 @@ export class WorkerRuntime implements Service, HomeWorker {
   }
 
   get slots(): number {
-    return this.#trust.isGiven && !this.#isDraining ? this.#options.slots : 0;
+    return this.#trust.state === 'given' && !this.#isDraining ? this.#options.slots : 0;
   }
 
   get slotsMax(): number {
@@ -169,7 +170,7 @@ export class WorkerRuntime implements Service, HomeWorker {
     if (home.wasGivenUp(batch.leaseId)) home.changed();
     // LEASE-15: what was on its way when the worker was told to stop.
     else if (this.#isStopping) this.#refuse(batch, RUN_ERRORS.shutDown());
-    else if (this.#trust.isGiven) this.#engine.accept(batch);
+    else if (this.#trust.state === 'given') this.#engine.accept(batch);
     else this.#refuse(batch, RUN_ERRORS.unheard());
   }
 
@@ -197,9 +198,10 @@ export class WorkerRuntime implements Service, HomeWorker {
   async runOnce(): Promise<number> {
     const { home } = this.#options;
     this.#noteStuck();
+    const aheadMs = this.#trust.aheadMs();
     const heard = this.#isRegistered ? await home.beat() : await home.register();
     if (heard === undefined) return this.#comeBack();
-    this.#heard(heard);
+    this.#heard(heard, aheadMs);
     if (!this.#isRegistered) home.attach();
     this.#isRegistered = true;
     return heard.beatMs;
@@ -208,13 +210,28 @@ export class WorkerRuntime implements Service, HomeWorker {
   /**
    * LEASE-3. A timer ends the trust, not the answer of the next beat: that may take longer than the silence period.
    */
-  #heard({ sentAt, trustMs, draining = false }: Heard): void {
-    const { clock, home } = this.#options;
+  #heard({ sentAt, trustMs, draining = false }: Heard, aheadMs: number): void {
     this.#obey(draining);
-    const leftMs = this.#trust.renew({ sentAt, trustMs });
+    this.#trust.renew({ sentAt, aheadMs, trustMs });
+    this.#watchTrust();
+    this.#options.home.changed();
+  }
+
+  #watchTrust(): void {
     this.#cancelWatch?.();
-    this.#cancelWatch = clock.timer(leftMs, () => this.#engine.giveBackAll(RUN_ERRORS.unheard()));
-    home.changed();
+    this.#cancelWatch = this.#options.clock.timer(this.#trust.endsInMs, () =>
+      this.#engine.giveBackAll(RUN_ERRORS.unheard()),
+    );
+  }
+
+  /** Nothing starts before the next answered beat, so that one is sent now. */
+  #doubted(): void {
+    const { workerId } = this;
+    const message =
+      'the wall clock ran ahead: the machine was suspended, or its clock was set; no run is started before the next answered beat';
+    this.#options.log.warn({ workerId, running: this.runningCount }, message);
+    this.#watchTrust();
+    this.beatSoon();
   }
 
   #obey(draining: boolean): void {

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Guard } from './guard-program.ts';
+import { Guard, machineAheadMs, machineMs } from './guard-program.ts';
 import { readProcess } from './process-table.ts';
 import { COOKIE_VARIABLE } from './process-tree.ts';
 import { eventually, TestTrust } from './script.fixture.ts';
@@ -159,6 +159,27 @@ describe('a guard', () => {
     await caughtUp();
     expect(guard.pid).toBe(pid);
   });
+});
+
+test('hazard 7: after the machine was suspended it kills what its worker does not renew the trust of', async () => {
+  const cookie = randomUUID();
+  const sleeper = sleeperWith(cookie);
+  const { pid, startedAt } = readProcess(sleeper.pid)!;
+  const told = { is: 'trust', trust: 1, untilMs: machineMs() + 3_600_000 };
+  const [before, now] = [machineAheadMs() - 3_600_000, machineAheadMs()];
+  const lines = (aheadMs: number) =>
+    [
+      { ...told, aheadMs },
+      { is: 'starting', run: 2, cookie, trust: 1 },
+      { is: 'started', run: 2, pid, startedAt },
+    ].map((line) => `${JSON.stringify(line)}\n`);
+  const guarding = new Guard({ doubtMs: 0 });
+  endAll.push(() => guarding.read('{"is":"ended","run":2}\n{"is":"untrusted","trust":1}\n'));
+  guarding.read(lines(now).join(''));
+  await caughtUp();
+  expect(isAlive(sleeper)).toBe(true);
+  guarding.read(lines(before)[0]!);
+  await killed(sleeper);
 });
 
 /** Starts a script as a worker does. Arguments: two modules, cookie and its variable, and whether the guard is told of the process. */

@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { RunTrust } from '../../worker-trust.ts';
-import { GUARD_PROGRAM, type GuardLine, machineMs } from './guard-program.ts';
+import { GUARD_PROGRAM, type GuardLine, machineAheadMs, machineMs } from './guard-program.ts';
 import type { ProcessIdentity } from './process-tree.ts';
 
 export interface GuardedScript {
@@ -83,7 +83,7 @@ export class ScriptGuard {
       return known.id;
     }
     const id = this.#nextId();
-    const stop = trust.onRenewed(() => this.#tellTrust(id, trust));
+    const stop = trust.onChanged(() => this.#tellTrust(id, trust));
     this.#trusts.set(trust, { id, stop, runs: 1 });
     this.#tellTrust(id, trust);
     return id;
@@ -134,7 +134,8 @@ export class ScriptGuard {
   /** As an instant of a clock that the guard reads too. Read first, so that it is too early if the worker stops right here. */
   #tellTrust(id: number, trust: RunTrust): void {
     const nowMs = machineMs();
-    this.#tell({ is: 'trust', trust: id, untilMs: nowMs + trust.leftMs() });
+    const aheadMs = machineAheadMs();
+    this.#tell({ is: 'trust', trust: id, untilMs: nowMs + trust.leftMs(), aheadMs });
   }
 
   #tellRun(id: number, { cookie, trust, root }: Told): void {

@@ -59,7 +59,7 @@ export class TestTrust implements RunTrust {
     return this.#untilMs - performance.now();
   }
 
-  onRenewed(listener: () => void): () => void {
+  onChanged(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }

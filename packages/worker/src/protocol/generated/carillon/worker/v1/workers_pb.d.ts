@@ -12,10 +12,13 @@
 //    workers.connect.
 // 2. A beat is sent every `beat_ms`; the hello counts as one. The worker is trusted for `trust_ms` from the instant at which it sent
 //    the last beat that was answered. When that is over it stops all its runs, starts none, and reports them as RETURNED once it
-//    can. A beat without an answer for 5 s means that the stream is dead: the worker dials again.
+//    can. A beat without an answer for 5 s means that the stream is dead: the worker dials again. When the wall clock has run more
+//    than 2 s ahead of the monotonic one since that beat was sent, the machine was suspended, or its clock was set: the worker beats
+//    at once, starts no run and says of none that it is held before the next answer, and stops them all after 5 s without one.
 // 3. A run is started at most once for each handing-out (lease, position, epoch), and only while the worker is trusted.
 // 4. An end is sent until it is answered in `settled`, also on the next stream.
-// 5. A run that is named in `cancels` stops, and ends as CANCELLED even if its work was done. A run that is not held is ignored.
+// 5. A run that is named in `cancels` stops, and ends as CANCELLED even if its work was done. One that the worker does not have is
+//    remembered for 60 s: a run that comes after its cancel is not started, and ends as CANCELLED.
 // 6. What runs longer than its time limit is stopped and ends as TIMED_OUT.
 // 7. A worker that leaves says so in `capacity`, and finishes what it runs or gives it back as RETURNED.
 // 8. Its last message is `leave`, when it executes nothing and every end is settled; it starts nothing after that. The server gives to
