@@ -1,10 +1,11 @@
 /**
- * A box for JSON. What was typed stays as it was typed, also while it is not yet JSON; only what is JSON is given on. Empty means no
- * value.
+ * A box for JSON. What was typed stays as it was typed, also while it is not yet JSON; only what is JSON, without a number that would be
+ * rounded, is given on. Empty means no value.
  */
 import type { Json } from '@carillon/client';
 import { Textarea } from '@mantine/core';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { readJson } from './exact-json.ts';
 
 interface JsonInputProps {
   readonly label: string;
@@ -75,12 +76,9 @@ function readText(
   { mustBe, orText }: { mustBe: 'object' | undefined; orText: boolean },
 ): { value?: Json | undefined; wrong?: string } {
   if (text.trim() === '') return { value: undefined };
-  let value: Json;
-  try {
-    value = JSON.parse(text) as Json;
-  } catch (error) {
-    return orText ? { value: text } : { wrong: `Not JSON yet: ${(error as Error).message}` };
-  }
+  const read = readJson(text);
+  if (read.wrong !== undefined) return orText && !read.isJson ? { value: text } : { wrong: read.wrong };
+  const { value } = read;
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   if (mustBe === 'object' && !isObject) return { wrong: 'This must be an object: { … }' };
   // A text such as 12 or true is meant as it stands.

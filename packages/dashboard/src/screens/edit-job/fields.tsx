@@ -1,8 +1,9 @@
 /** The inputs of the form, each bound to a path of the body. An emptied one brings back the default. */
-import { Checkbox, NumberInput, Select, SimpleGrid, TextInput } from '@mantine/core';
+import { Checkbox, Select, SimpleGrid, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { NumberBox } from '../../ui/number-box.tsx';
 import { optionsOf } from '../../ui/options.ts';
-import { useField } from './form-context.tsx';
+import { useField, useReadable } from './form-context.tsx';
 
 /** What explains an input stands below it, so that inputs beside each other stand in a line. */
 export const ORDER: ('label' | 'input' | 'description' | 'error')[] = [
@@ -49,15 +50,17 @@ export function NumberField({
   ...look
 }: Bound & { min?: number; max?: number; suffix?: string; allowDecimal?: boolean }) {
   const { value, set, error } = useField(path);
+  const onValid = useReadable();
   return (
-    <NumberInput
+    <NumberBox
       {...look}
       inputWrapperOrder={ORDER}
       data-field={path}
       {...(suffix !== undefined && { suffix: ` ${suffix}` })}
-      value={typeof value === 'number' ? value : ''}
+      value={value}
       error={error}
-      onChange={(typed) => set(typeof typed === 'number' ? typed : undefined)}
+      onChange={set}
+      onValid={onValid}
     />
   );
 }

@@ -12,6 +12,7 @@ import { carillon } from '../../api/carillon.ts';
 import { KEPT } from '../../api/polling.ts';
 import { queryKeys } from '../../api/query-keys.ts';
 import { Waiting } from '../../ui/card.tsx';
+import { readJson } from '../../ui/exact-json.ts';
 import { CopyAs } from './copy-as.tsx';
 import { type Draft, dropDraft, keepDraft, readDraft } from './draft-store.ts';
 import classes from './edit-job.module.css';
@@ -112,7 +113,7 @@ export function JobEditor({ draftId, title, initial, job }: JobEditorProps) {
               ) : text !== undefined ? (
                 <Alert variant="light" color="yellow">
                   <Text size="sm">
-                    What was typed as JSON is not JSON yet, so the form cannot show it. Go back to JSON to
+                    What was typed as JSON cannot be read yet, so the form cannot show it. Go back to JSON to
                     correct it.
                   </Text>
                 </Alert>
@@ -220,10 +221,7 @@ function JsonSide({ body, text, onText, onBody }: JsonSideProps) {
 }
 
 function parse(text: string): { body?: Body; wrong?: string } {
-  try {
-    const value = JSON.parse(text) as Json;
-    return isObject(value) ? { body: value } : { wrong: 'A job is an object: { … }' };
-  } catch (error) {
-    return { wrong: `Not JSON yet: ${(error as Error).message}` };
-  }
+  const { value, wrong } = readJson(text);
+  if (wrong !== undefined) return { wrong };
+  return isObject(value) ? { body: value } : { wrong: 'A job is an object: { … }' };
 }

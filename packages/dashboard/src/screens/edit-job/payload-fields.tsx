@@ -1,17 +1,8 @@
 /** The payload, asked for as its handler wants it: a call, a script, the members of its schema, or JSON. */
 import type { Handler, Json } from '@carillon/client';
-import {
-  Autocomplete,
-  Checkbox,
-  NumberInput,
-  Select,
-  Stack,
-  TagsInput,
-  Text,
-  Textarea,
-  TextInput,
-} from '@mantine/core';
+import { Autocomplete, Checkbox, Select, Stack, TagsInput, Text, Textarea, TextInput } from '@mantine/core';
 import { JsonInput } from '../../ui/json-input.tsx';
+import { NumberBox } from '../../ui/number-box.tsx';
 import { ORDER } from './fields.tsx';
 import { useField, useForm, useReadable } from './form-context.tsx';
 import { HttpFields } from './http-fields.tsx';
@@ -155,14 +146,13 @@ function SchemaInput({
     case 'number':
     case 'integer':
       return (
-        <NumberInput
+        <NumberBox
           {...look}
           required={required}
           allowDecimal={kind === 'number'}
           {...(min !== undefined && { min })}
           {...(max !== undefined && { max })}
-          value={typeof value === 'number' ? value : ''}
-          onChange={(typed) => onChange(typeof typed === 'number' ? typed : undefined)}
+          {...{ value, onChange, onValid }}
         />
       );
     case 'flag':

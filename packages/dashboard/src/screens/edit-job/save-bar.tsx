@@ -83,7 +83,7 @@ export function SaveBar(props: SaveBarProps) {
   const nothing = job !== undefined && !changed;
   const reason =
     why ??
-    (isReadable ? undefined : 'What was typed is not JSON yet.') ??
+    (isReadable ? undefined : 'What was typed cannot be read yet: its field says why.') ??
     (nothing ? 'Nothing was changed.' : undefined);
   const submit = () => {
     if (reason !== undefined || save.isPending) return;
