@@ -9,15 +9,14 @@ const FAR = '2099-01-01T00:00:00Z';
 const importer: HandlerPlugin = {
   name: 'import',
   description: 'Reads rows of an account.',
-  parameters: JSON.stringify({
+  parameters: {
     type: 'object',
     required: ['account'],
     properties: {
       account: { type: 'integer', description: 'The number of the account.' },
       share: { type: 'number' },
     },
-  }),
-  origin: 'program',
+  },
   run: () => 'done',
 };
 

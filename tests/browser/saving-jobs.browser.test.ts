@@ -48,7 +48,10 @@ describe.skipIf(!hasBrowser())('saving a job, on the page', () => {
     const save = page.getByRole('button', { name: 'Review and save' });
     await page.getByRole('button', { name: 'Review and save', disabled: true }).waitFor();
     await save.hover();
-    await page.getByRole('tooltip').getByText('What was typed cannot be read yet: its field says why.').waitFor();
+    await page
+      .getByRole('tooltip')
+      .getByText('What was typed cannot be read yet: its field says why.')
+      .waitFor();
     await page.getByLabel('Payload').fill('{"pages": 50}');
     await save.click();
     await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click();

@@ -20,6 +20,7 @@ import { FormProvider } from './form-context.tsx';
 import { HowSection } from './how-section.tsx';
 import { type Body, isObject, isSame, patchOf, scheduleTypeOf, withValue } from './job-body.ts';
 import { SaveBar } from './save-bar.tsx';
+import { ScheduleMonth } from './schedule-month.tsx';
 import { FIRES, SchedulePreview } from './schedule-preview.tsx';
 import { WhatSection } from './what-section.tsx';
 import { scheduleFieldsOf } from './when-mode.ts';
@@ -143,7 +144,15 @@ export function JobEditor({ draftId, title, initial, job }: JobEditorProps) {
           <Grid.Col span={{ base: 12, md: 4 }}>
             <Box className={classes.side}>
               <Stack gap="md">
-                <SchedulePreview preview={preview.data} error={preview.error} schedule={preview.schedule} />
+                <SchedulePreview
+                  preview={preview.data}
+                  error={preview.error}
+                  schedule={preview.schedule}
+                  misfire={body.misfire}
+                />
+                {preview.data && !preview.error && (
+                  <ScheduleMonth preview={preview.data} schedule={preview.schedule} />
+                )}
                 {hasPatch ? (
                   <CopyAs body={patch as unknown as Body} jobId={jobId} title="As a command" />
                 ) : (

@@ -131,8 +131,9 @@ export function SaveBar(props: SaveBarProps) {
           </Button>
         </Tooltip>
       </Group>
-      {asking && base && (
+      {asking && base && job && (
         <SaveDialog
+          job={job}
           before={base.body}
           after={body}
           busy={save.isPending}

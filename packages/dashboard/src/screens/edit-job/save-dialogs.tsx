@@ -3,9 +3,11 @@ import type { Job } from '@carillon/client';
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { Problem } from '../../ui/problem.tsx';
 import { ChangesTable } from './changes-table.tsx';
+import { useFiresChange } from './fires-change.ts';
 import { type Body, bodyOfJob, changesOf, conflictsOf } from './job-body.ts';
 
 interface SaveDialogProps {
+  readonly job: Job;
   readonly before: Body;
   readonly after: Body;
   readonly busy: boolean;
@@ -14,8 +16,9 @@ interface SaveDialogProps {
   readonly onSave: () => void;
 }
 
-export function SaveDialog({ before, after, busy, error, onClose, onSave }: SaveDialogProps) {
+export function SaveDialog({ job, before, after, busy, error, onClose, onSave }: SaveDialogProps) {
   const changes = changesOf(before, after);
+  const fires = useFiresChange(job, before, after);
   return (
     <Modal opened onClose={onClose} title="Save these changes?" size="lg" centered>
       <Stack gap="md">
@@ -23,7 +26,10 @@ export function SaveDialog({ before, after, busy, error, onClose, onSave }: Save
           label="Changes"
           isDifference
           columns={['Before', 'After']}
-          rows={changes.map(({ field, before: was, after: is }) => ({ field, values: [was, is] }))}
+          rows={[
+            ...changes.map(({ field, before: was, after: is }) => ({ field, values: [was, is] })),
+            ...(fires ? [fires] : []),
+          ]}
         />
         {error !== null && error !== undefined && <Problem error={error} />}
         <Group justify="flex-end">

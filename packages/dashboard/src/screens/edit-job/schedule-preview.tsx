@@ -1,6 +1,6 @@
 /** What the schedule means: in words, its next fires by two clocks, and what changes of the clock do to it. */
 
-import type { SchedulePreview as Preview, PreviewRequest } from '@carillon/client';
+import type { Json, SchedulePreview as Preview, PreviewRequest } from '@carillon/client';
 import { Skeleton, Stack, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { carillon } from '../../api/carillon.ts';
@@ -13,15 +13,17 @@ import { clockTime, dayKey, dayName, offset } from '../../ui/time.ts';
 import { Warning } from '../../ui/warning.tsx';
 import { othersText, worstOf } from '../job/others.ts';
 import { capital } from '../jobs/schedule-words.ts';
+import { misfireWords } from './misfire-words.ts';
 
 interface SchedulePreviewProps {
   readonly preview: Preview | undefined;
   readonly error: unknown;
   /** What it is a preview of. */
   readonly schedule: PreviewRequest;
+  readonly misfire: Json | undefined;
 }
 
-export function SchedulePreview({ preview, error, schedule }: SchedulePreviewProps) {
+export function SchedulePreview({ preview, error, schedule, misfire }: SchedulePreviewProps) {
   return (
     <Card title="What it means">
       <div aria-live="polite">
@@ -30,18 +32,30 @@ export function SchedulePreview({ preview, error, schedule }: SchedulePreviewPro
         ) : preview === undefined ? (
           <Skeleton height={180} />
         ) : (
-          <Meaning preview={preview} schedule={schedule} />
+          <Meaning preview={preview} schedule={schedule} misfire={misfire} />
         )}
       </div>
     </Card>
   );
 }
 
-function Meaning({ preview, schedule }: { preview: Preview; schedule: PreviewRequest }) {
+interface MeaningProps extends Pick<SchedulePreviewProps, 'schedule' | 'misfire'> {
+  readonly preview: Preview;
+}
+
+function Meaning({ preview, schedule, misfire }: MeaningProps) {
   const own = useZone();
   const { description, schedule_type: type, time_zone: zone, fires, warnings, others_at: others } = preview;
   const isRecurring = type === 'CRON' || type === 'INTERVAL';
   const zones = isRecurring && zone !== own ? [zone, own] : [own];
+  const clock = (at: Date) => fireWords(at, zones[0]!);
+  const missed = isRecurring
+    ? misfireWords(
+        misfire,
+        fires.map(({ at }) => at),
+        clock,
+      )
+    : undefined;
   return (
     <Stack gap="sm">
       <Text fw={600} className="wrap-anywhere">
@@ -53,6 +67,11 @@ function Meaning({ preview, schedule }: { preview: Preview; schedule: PreviewReq
       <Herd others={others} zone={isRecurring ? zone : own} />
       {type !== 'IMMEDIATE' && <Fires fires={fires.map(({ at }) => at)} zones={zones} own={own} />}
       {type === 'CRON' && <AroundClockChange schedule={schedule} zone={zone} own={own} />}
+      {missed !== undefined && (
+        <Text size="xs" role="note" aria-label="Missed runs">
+          {missed}
+        </Text>
+      )}
       {isRecurring && fires.length < FIRES && (
         <Text size="xs" c="dimmed">
           No later ones: the schedule ends then.
@@ -152,11 +171,14 @@ function Fires({ label = 'Next fires', fires, zones, own }: FiresProps) {
   );
 }
 
+export function fireWords(at: Date, zone: string): string {
+  return `${dayName(at, zone)} ${clockTime(at, zone, { seconds: at.getTime() % 60_000 !== 0 })}`;
+}
+
 /** The offset is told where it changes, on a line of its own where the column is narrow. */
 function FireText({ at, zone, before }: { at: string; zone: string; before: string | undefined }) {
   const date = new Date(at);
-  const seconds = date.getTime() % 60_000 !== 0;
-  const text = `${dayName(date, zone)} ${clockTime(date, zone, { seconds })}`;
+  const text = fireWords(date, zone);
   const isNew = before !== undefined && offset(new Date(before), zone) !== offset(date, zone);
   return (
     <>

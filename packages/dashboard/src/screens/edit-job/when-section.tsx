@@ -129,7 +129,7 @@ const RECURRING: readonly FieldSpec[] = [
   },
   {
     ...{ kind: 'choice', path: 'misfire.policy', fallback: 'last' },
-    label: 'Runs missed in an outage or a pause',
+    label: 'Runs missed in an outage',
     choices: {
       last: 'only the most recent one is made up for',
       none: 'are skipped',
