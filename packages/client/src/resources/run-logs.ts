@@ -20,6 +20,10 @@ export interface LogQuery extends LogFilter {
 
 export interface TailOptions extends LogFilter {
   readonly signal?: AbortSignal | undefined;
+  /** Called each time the stream is open. */
+  readonly onOpen?: (() => void) | undefined;
+  /** Called each time it has broken or could not be opened, with why if it is known: it is tried again until the signal aborts. */
+  readonly onLost?: ((error: unknown) => void) | undefined;
 }
 
 export type LogMessage =
@@ -49,9 +53,9 @@ export async function readLogText(
 export async function* tailLogs(
   transport: Transport,
   path: string,
-  { signal, ...query }: TailOptions,
+  { signal, onOpen, onLost, ...query }: TailOptions,
 ): AsyncGenerator<LogMessage, void, undefined> {
-  const stream = followMessages(transport, { path, query: { ...query }, signal });
+  const stream = followMessages(transport, { path, query: { ...query }, signal, onOpen, onLost });
   for await (const { event, data } of stream) {
     const kind = event as LogMessage['kind'];
     yield { kind, ...JSON.parse(data) } as LogMessage;

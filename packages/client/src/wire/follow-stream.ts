@@ -16,8 +16,8 @@ export interface StreamOptions {
   readonly onOpen?: (() => void) | undefined;
   /** Called with everything that arrives, also beats that carry nothing. */
   readonly onHeard?: (() => void) | undefined;
-  /** Called each time it has broken, before it is tried again. */
-  readonly onLost?: (() => void) | undefined;
+  /** Called each time it has broken or could not be opened, with why if it is known, before it is tried again. */
+  readonly onLost?: ((error: unknown) => void) | undefined;
 }
 
 /** The server beats every 15 s. A connection that is silent for longer is dead, whatever the network says. */
@@ -43,6 +43,7 @@ export async function* followMessages(
   let failures = 0;
   while (signal?.aborted !== true) {
     const watch = new SilenceWatch(signal);
+    let lostBy: unknown;
     try {
       for await (const message of connect(transport, { ...options, lastEventId }, watch)) {
         failures = 0;
@@ -54,10 +55,11 @@ export async function* followMessages(
     } catch (error) {
       if (signal?.aborted) return;
       if (!isPassing(error)) throw error;
+      lostBy = error;
     } finally {
       watch.end();
     }
-    options.onLost?.();
+    options.onLost?.(lostBy);
     failures += 1;
     const waitMs = Math.max(failures === 1 ? (retryMs ?? 0) : 0, backoffMs(failures));
     await pause(waitMs, signal).catch(() => undefined);

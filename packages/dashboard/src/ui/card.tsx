@@ -1,5 +1,5 @@
 /** A part of a page with a title: shows its answer, a skeleton while the first one is read, or its own problem. */
-import { Box, Group, Paper, Skeleton, Stack, Title } from '@mantine/core';
+import { Box, Group, Paper, Skeleton, Stack, Title, VisuallyHidden } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Problem } from './problem.tsx';
 
@@ -39,15 +39,19 @@ export function Card({
 export function Loaded<T>({
   of,
   height = 120,
+  screen,
   children,
 }: {
   of: Answer<T>;
   height?: number;
+  /** What is read, where it is a whole screen: its heading comes with the answer. */
+  screen?: string;
   children: (data: T) => ReactNode;
 }) {
   const { data, error, refetch } = of;
   return (
     <>
+      {screen !== undefined && data === undefined && <VisuallyHidden component="h1">{screen}</VisuallyHidden>}
       {error !== null && error !== undefined && <Problem error={error} onRetry={() => void refetch()} />}
       {data !== undefined
         ? children(data)

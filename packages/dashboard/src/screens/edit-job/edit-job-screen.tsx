@@ -1,5 +1,5 @@
 /** Makes a new job, also as a copy of another (`from`), and edits one that is there. */
-
+import type { Job } from '@carillon/client';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
@@ -30,7 +30,7 @@ function EmptyJob({ namespace }: { namespace: string | undefined }) {
 
 function CopiedJob({ from }: { from: string }) {
   return (
-    <Loaded of={useJobOnce(from)} height={400}>
+    <Loaded of={useJobOnce(from)} height={400} screen="New job">
       {(job) => <JobEditor draftId={`copy-of-${from}`} title="New job" initial={bodyOfCopy(job)} />}
     </Loaded>
   );
@@ -39,18 +39,16 @@ function CopiedJob({ from }: { from: string }) {
 export function EditJobScreen() {
   const { jobId } = editRoute.useParams();
   return (
-    <Loaded of={useJobOnce(jobId)} height={400}>
-      {(job) => (
-        <JobEditor
-          key={jobId}
-          draftId={jobId}
-          title={`Edit ${job.name}`}
-          initial={bodyOfJob(job)}
-          job={job}
-        />
-      )}
+    <Loaded of={useJobOnce(jobId)} height={400} screen="Edit a job">
+      {(job) => <EditedJob key={jobId} job={job} />}
     </Loaded>
   );
+}
+
+function EditedJob({ job }: { job: Job }) {
+  const { allowed, why } = usePermission('jobs.update', { namespace: job.namespace, userId: job.user_id });
+  if (!allowed) return <NotAllowed why={why} />;
+  return <JobEditor draftId={job.job_id} title={`Edit ${job.name}`} initial={bodyOfJob(job)} job={job} />;
 }
 
 /** Read when the editing begins: what changes meanwhile must not move under the hands of who types. */

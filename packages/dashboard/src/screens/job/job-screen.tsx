@@ -46,7 +46,7 @@ export function JobScreen() {
       replace: true,
     } as never);
   return (
-    <Loaded of={job} height={300}>
+    <Loaded of={job} height={300} screen="Job">
       {(found) => (
         <Stack gap="md">
           <JobHeader job={found} />

@@ -1,5 +1,5 @@
 /** What a run wrote, as it writes it: follows the end until somebody scrolls up, finds text, and is saved whole. */
-import type { RunWithAttempts } from '@carillon/client';
+import { CarillonError, type RunWithAttempts } from '@carillon/client';
 import { Badge, Box, Button, Group, SegmentedControl, Switch, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useVirtualizer } from '@tanstack/react-virtual';
@@ -90,9 +90,19 @@ export function LogView({
         </Group>
       </Group>
       {log.error !== undefined && <Problem error={log.error} onRetry={log.retry} />}
-      <Rows buffer={log.buffer} wrap={wrap} ended={log.state === 'ended'} searched={wanted} />
+      <Rows
+        buffer={log.buffer}
+        wrap={wrap}
+        empty={emptyWords({ isRead: log.state === 'ended', isEnded: isEnded(run.status), searched: wanted })}
+      />
     </Box>
   );
+}
+
+function emptyWords(of: { isRead: boolean; isEnded: boolean; searched: string }): string {
+  if (of.isEnded && !of.isRead) return 'Reading what it wrote …';
+  if (of.searched !== '') return 'No line contains this text.';
+  return of.isRead ? 'This run wrote nothing.' : 'Nothing was written yet.';
 }
 
 function useLog(
@@ -115,6 +125,9 @@ function useLog(
     const read = async () => {
       const lines = carillon.runs.tailLogs(runId, {
         signal: end.signal,
+        onOpen: () => setError(undefined),
+        // One that breaks is taken up again and says nothing; one that is refused says why until it is there.
+        onLost: (problem) => problem instanceof CarillonError && setError(problem),
         ...(search !== '' && { search }),
         ...(streams !== 'all' && { stream: [streams, 'system'] as const }),
       });
@@ -142,13 +155,12 @@ function useLog(
 function Rows({
   buffer,
   wrap,
-  ended,
-  searched,
+  empty,
 }: {
   buffer: LogBuffer;
   wrap: boolean;
-  ended: boolean;
-  searched: string;
+  /** What stands there without a line. */
+  empty: string;
 }) {
   const version = useSyncExternalStore(buffer.subscribe, buffer.version);
   const frame = useRef<HTMLDivElement>(null);
@@ -170,11 +182,7 @@ function Rows({
   if (rows.length === 0)
     return (
       <Text size="sm" c="dimmed" py="md">
-        {searched !== ''
-          ? 'No line contains this text.'
-          : ended
-            ? 'This run wrote nothing.'
-            : 'Nothing was written yet.'}
+        {empty}
       </Text>
     );
   return (

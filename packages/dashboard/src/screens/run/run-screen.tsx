@@ -46,7 +46,7 @@ export function RunScreen() {
   const namespace = job.data?.namespace;
   const tab = search.tab ?? 'log';
   return (
-    <Loaded of={run} height={300}>
+    <Loaded of={run} height={300} screen="Run">
       {(found) => (
         <Stack gap="md">
           <Group justify="space-between" align="flex-start">

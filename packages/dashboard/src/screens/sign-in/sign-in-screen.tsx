@@ -79,6 +79,7 @@ export function SignInScreen() {
           {error !== undefined && <Problem error={new Error(FAILURES[error] ?? FAILURES.refused)} />}
           {isDamaged && !signIn.error && <Problem error={new Error(DAMAGED_LINK)} />}
           {signIn.error && <Problem error={signIn.error} />}
+          {methods.error && <Problem error={methods.error} onRetry={() => void methods.refetch()} />}
           {oidc && (
             <>
               <Button

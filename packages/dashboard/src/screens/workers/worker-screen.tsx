@@ -36,7 +36,7 @@ function OneWorker() {
   });
   return (
     <Stack gap="md">
-      <Loaded of={worker}>
+      <Loaded of={worker} screen="Worker">
         {(found) => (
           <>
             <Group justify="space-between">
