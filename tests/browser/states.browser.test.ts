@@ -20,6 +20,8 @@ import {
 } from './stage.ts';
 
 const WAIT = { withinMs: 60_000 };
+/** Names, errors, lines and payloads of the namespace `default`. */
+const OF_DEFAULT = /copy tapes|the tape is full|begin|kept apart|nightly/;
 const FAR = '2099-01-01T00:00:00Z';
 
 interface Screen {
@@ -245,6 +247,61 @@ describe.skipIf(!hasBrowser())('every screen', () => {
     await main(viewer).getByRole('heading', { name: 'No keys' }).waitFor();
     expect(refused).toEqual([]);
   });
+
+  test('shows nothing of a namespace to people of another one, whatever address they open', async () => {
+    const editor = await stage.signedIn('eve', [{ namespace: 'other', role: 'editor' }], '/jobs');
+    await editor.getByRole('heading', { name: 'No jobs yet' }).waitFor();
+    const answers: Promise<string>[] = [];
+    editor.on('response', (response) => {
+      if (
+        response.url().includes('/api/') &&
+        !response.headers()['content-type']?.startsWith('text/event-stream')
+      )
+        answers.push(response.text().catch(() => ''));
+    });
+    const { job, nightly, run } = ids;
+    for (const [path, shown] of [
+      [`/jobs/${job}`, `There is no job ${job}.`],
+      [`/jobs/${job}?tab=definition`, `There is no job ${job}.`],
+      [`/jobs/${job}?tab=versions`, `There is no job ${job}.`],
+      [`/jobs/${nightly}?tab=calendar`, `There is no job ${nightly}.`],
+      [`/jobs/${job}/edit`, `There is no job ${job}.`],
+      [`/jobs/new?from=${job}`, `There is no job ${job}.`],
+      ['/jobs?ns=default', 'There is no namespace default.'],
+      [`/runs/${run}`, `There is no run ${run}.`],
+      [`/runs/${run}?tab=payload`, `There is no run ${run}.`],
+      [`/runs?job=${job}`, `There is no job ${job}.`],
+      [`/dead?job=${job}`, 'No dead letters of this job'],
+    ] as const) {
+      await editor.goto(path);
+      await main(editor).getByText(shown).first().waitFor();
+      expect(await editor.locator('body').textContent()).not.toMatch(OF_DEFAULT);
+    }
+    // What the page does not ask for, because it was refused the job or the run before.
+    const direct = [
+      ...['', '/versions', '/why', '/runs', '/logs', '/status'].map((part) => `jobs/${job}${part}`),
+      ...['', '/logs', '/why', '/result', '/checkpoint'].map((part) => `runs/${run}${part}`),
+      ...[
+        `dead-letters/${run}`,
+        `jobs/strips?ids=${job}`,
+        'search?q=copy',
+        `search?q=${run}`,
+        `failures?namespace=default`,
+      ],
+    ];
+    answers.push(
+      editor.evaluate(
+        (paths) =>
+          Promise.all(paths.map(async (path) => (await fetch(`/api/${path}`)).text())).then((all) =>
+            all.join(),
+          ),
+        direct,
+      ),
+    );
+    const said = (await Promise.all(answers)).join();
+    expect(said).toContain(job);
+    expect(said).not.toMatch(OF_DEFAULT);
+  });
 });
 
 async function showStates(page: Page, screen: Screen, ids: Ids): Promise<void> {
@@ -289,7 +346,12 @@ async function forgetChanges(databaseUrl: string, jobId: string): Promise<void> 
 }
 
 async function fill({ admin }: PageStage): Promise<Ids> {
-  const { job_id: job } = await admin.jobs.create({ name: 'copy tapes', handler: 'tape', max_retries: 0 });
+  const { job_id: job } = await admin.jobs.create({
+    name: 'copy tapes',
+    handler: 'tape',
+    payload: { mark: 'kept apart' },
+    max_retries: 0,
+  });
   const { job_id: nightly } = await admin.jobs.create({
     name: 'nightly',
     handler: 'tape',
