@@ -12,6 +12,7 @@ import {
 } from './stage.ts';
 
 const WAIT = { withinMs: 60_000 };
+const pathname = (url: string) => new URL(url).pathname;
 
 describe.skipIf(!hasBrowser())('around every screen', () => {
   let stage: PageStage;
@@ -196,6 +197,66 @@ describe.skipIf(!hasBrowser())('around every screen', () => {
     await page.waitForURL(/\/runs\?ns=other/);
     await page.getByRole('navigation').getByRole('link', { name: 'Jobs' }).click();
     await page.waitForURL(/\/jobs\?ns=other/);
+  });
+
+  test('the namespace stays in the address whatever is opened, until another is chosen', async () => {
+    const { job_id: jobId } = await stage.admin.jobs.create({
+      ...{ name: 'of the other', namespace: 'other', handler: 'ok', schedule_time: '2099-01-01T00:00:00Z' },
+    });
+    const { run_id: runId } = await stage.admin.jobs.runNow(jobId);
+    await eventually(async () => {
+      expect((await stage.admin.runs.get(runId)).status).toBe('SUCCESS');
+    }, WAIT);
+    const row = page.getByRole('row').filter({ hasText: 'of the other' });
+    await page.goto('/jobs?ns=other');
+    await row.getByRole('link', { name: 'of the other' }).click();
+    await page.waitForURL(new RegExp(`/jobs/${jobId}.*ns=other`));
+    await page.goto('/runs?ns=other');
+    // Beside its links: the row itself opens the run.
+    await row.click({ position: { x: 320, y: 5 } });
+    await page.waitForURL(new RegExp(`/runs/${runId}.*ns=other`));
+    await page.keyboard.press('n');
+    await page.waitForURL(/\/jobs\/new\?ns=other/);
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog', { name: 'Find anything' }).getByRole('combobox').fill('dead letters');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/dead\?ns=other/);
+    await page.getByPlaceholder('all namespaces').click();
+    await page.getByRole('option', { name: 'other' }).click();
+    await page.waitForURL((url) => url.search === '');
+  });
+
+  test('nothing is asked for while live updates are paused, on any screen', async () => {
+    const job = await stage.admin.jobs.create({
+      ...{ name: 'waits for ever', handler: 'nobody' },
+    });
+    const [run] = await stage.admin.runs.list({ status: 'QUEUED' }).toArray();
+    await page.goto('/jobs');
+    await live(page);
+    await page.keyboard.press('p');
+    await page.getByRole('button', { name: /paused/ }).waitFor();
+    await page.clock.install();
+    const asked: string[] = [];
+    const note = (request: { url(): string }) => asked.push(pathname(request.url()));
+    page.on('request', note);
+    for (const path of ['/', '/jobs', '/runs', '/dead', '/workers', `/runs/${run!.run_id}`]) {
+      await page.goto(path);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      // What the screen asks for when it is opened may still be under way.
+      await eventually(async () => {
+        asked.splice(0);
+        await page.clock.runFor(60_000);
+        // The log of a run is followed for as long as its tab is open.
+        expect(
+          asked.filter((each) => !each.endsWith('/logs')),
+          path,
+        ).toEqual([]);
+      }, WAIT);
+    }
+    page.off('request', note);
+    await stage.admin.jobs.cancel(job.job_id);
+    await page.getByRole('button', { name: /paused/ }).click();
+    await live(page);
   });
 
   test('an address that leads nowhere says so', async () => {

@@ -6,6 +6,7 @@ import {
   lazyRouteComponent,
   Outlet,
   redirect,
+  retainSearchParams,
 } from '@tanstack/react-router';
 import { BASE_URL } from './api/carillon.ts';
 import { queryClient } from './api/query-client.ts';
@@ -29,6 +30,8 @@ const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
   validateSearch: readSearch({}),
+  // The namespace stays whatever is opened, until another is chosen: links need not name it.
+  search: { middlewares: [retainSearchParams(['ns'])] },
   beforeLoad: async ({ location }) => {
     const caller = await queryClient.ensureQueryData(sessionQuery);
     if (caller !== null) return;

@@ -8,7 +8,7 @@ import { createContext, type ReactNode, useContext, useEffect, useRef, useState 
 import { usePreferences } from '../ui/preferences.tsx';
 import { askAgain } from './ask-again.ts';
 import { followLive } from './live-stream.ts';
-import { ABOUT_RUNS } from './query-keys.ts';
+import { isAboutRuns } from './query-keys.ts';
 import { createRefresher } from './refresher.ts';
 
 export interface LiveState {
@@ -39,7 +39,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     let wasLost = true;
     // A new stream tells of what comes after its first message: what happened before that is read once more then.
     let isFirst = true;
-    const readAll = () => void askAgain(queries, isAboutRuns);
+    const readAll = () => void askAgain(queries, ({ queryKey }) => isAboutRuns(queryKey));
     const show = (now: LiveState['state']) =>
       setState((before) => {
         // The time stands on the page only while nothing arrives.
@@ -74,10 +74,4 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     };
   }, [live, queries]);
   return <LiveContext value={state}>{children}</LiveContext>;
-}
-
-const TOLD: ReadonlySet<unknown> = new Set(ABOUT_RUNS);
-
-function isAboutRuns({ queryKey: [about] }: { queryKey: readonly unknown[] }): boolean {
-  return TOLD.has(about);
 }

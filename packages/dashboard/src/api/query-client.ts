@@ -2,6 +2,7 @@
 
 import { CarillonError } from '@carillon/client';
 import { QueryCache, QueryClient } from '@tanstack/react-query';
+import { preferencesNow } from '../ui/preferences.tsx';
 import { isSignedOut } from './carillon.ts';
 import { KEPT } from './polling.ts';
 import { queryKeys } from './query-keys.ts';
@@ -16,6 +17,9 @@ export const queryClient = new QueryClient({
     queries: {
       staleTime: KEPT.anyMs,
       gcTime: 5 * 60_000,
+      // Whoever has paused the page comes back to what they left.
+      refetchOnWindowFocus: () => preferencesNow().live,
+      refetchOnReconnect: () => preferencesNow().live,
       // The client repeats what may be repeated.
       retry: (failures, error) => failures < 2 && !(error instanceof CarillonError),
       placeholderData: (before: unknown) => before,

@@ -9,6 +9,12 @@ export type AboutRuns = (typeof ABOUT_RUNS)[number];
 
 export type QueryKey = readonly unknown[];
 
+const TOLD: ReadonlySet<unknown> = new Set(ABOUT_RUNS);
+
+export function isAboutRuns([about]: QueryKey): boolean {
+  return TOLD.has(about);
+}
+
 const list = (about: AboutRuns, ...rest: readonly unknown[]): QueryKey => [about, 'list', ...rest];
 
 export const queryKeys = {

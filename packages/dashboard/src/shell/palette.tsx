@@ -3,7 +3,7 @@
 import { Modal, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { carillon } from '../api/carillon.ts';
 import { useKeepPreferences } from '../api/kept-preferences.ts';
@@ -215,13 +215,16 @@ interface Hit {
 
 function useFoundEntries(hits: readonly Hit[]): readonly Entry[] {
   const navigate = useNavigate();
+  const { ns } = useSearch({ strict: false });
   return hits.map(({ kind, id, title, detail, namespace }) => ({
     key: `${kind} ${id}`,
     title,
     detail: [kind, detail, namespace].filter(Boolean).join(' · '),
     go: () => {
-      if (kind === 'job') return navigate({ to: '/jobs/$jobId', params: { jobId: id } });
-      if (kind === 'run') return navigate({ to: '/runs/$runId', params: { runId: id } });
+      // What is found may be of another namespace than the chosen one.
+      const search = ns === undefined || namespace === null ? {} : { ns: namespace };
+      if (kind === 'job') return navigate({ to: '/jobs/$jobId', params: { jobId: id }, search });
+      if (kind === 'run') return navigate({ to: '/runs/$runId', params: { runId: id }, search });
       if (kind === 'worker') return navigate({ to: '/workers/$workerId', params: { workerId: id } });
       if (kind === 'namespace') return navigate({ to: '/jobs', search: { ns: id } });
       return navigate({ to: '/settings/$part', params: { part: 'users' } });

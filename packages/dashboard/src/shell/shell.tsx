@@ -49,18 +49,14 @@ export function Shell() {
     // The address of the sign-in is there before its screen is: it must not become the page to come back to.
     if (caller === null && !path.endsWith('/login')) void navigate({ to: '/login', search: { next: href } });
   }, [caller, navigate, href, path]);
-  const go = ({ to, part }: Screen) =>
-    navigate({
-      to,
-      params: part === undefined ? {} : { part },
-      search: ns === undefined ? {} : { ns },
-    } as never);
+  const go = ({ to, part }: Screen) => navigate({ to, params: part === undefined ? {} : { part } } as never);
   const screens = SCREENS.filter(({ action }) => action === undefined || may(caller ?? null, action));
   useShortcuts(Object.fromEntries(screens.map((screen) => [`g ${screen.key}`, () => go(screen)])));
   const [finding, finder] = useDisclosure();
   const [showsKeys, keys] = useDisclosure();
   useHotkeys([['mod+K', finder.toggle]], []);
-  useShortcuts({ '?': keys.open, n: () => navigate({ to: '/jobs/new' }) });
+  const mayCreate = may(caller ?? null, 'jobs.create', { namespace: ns });
+  useShortcuts({ '?': keys.open, n: () => mayCreate && navigate({ to: '/jobs/new' }) });
   const main = useFocusOnScreen(path);
   if (!caller) return null;
   return (
@@ -105,7 +101,6 @@ export function Shell() {
               {...({
                 to: screen.to,
                 params: screen.part === undefined ? {} : { part: screen.part },
-                search: ns === undefined ? {} : { ns },
               } as object)}
               onClick={close}
             />

@@ -9,6 +9,7 @@ import { carillon } from '../api/carillon.ts';
 import { useLive } from '../api/live.tsx';
 import { POLLING } from '../api/polling.ts';
 import { queryKeys } from '../api/query-keys.ts';
+import { useRefreshMs } from '../api/use-refresh.ts';
 import { useNow } from '../ui/now.ts';
 import { setPreferences, usePreferences, useZone } from '../ui/preferences.tsx';
 import { LATE_MS } from '../ui/run-state.ts';
@@ -23,7 +24,7 @@ export function useNowStats(): StatsNow | undefined {
   const { data } = useQuery({
     queryKey: queryKeys.now(ns),
     queryFn: ({ signal }) => carillon.stats.now(ns === undefined ? {} : { namespace: ns }, { signal }),
-    refetchInterval: POLLING.nowMs,
+    refetchInterval: useRefreshMs(POLLING.nowMs),
   });
   return data;
 }

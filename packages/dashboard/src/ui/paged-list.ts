@@ -5,6 +5,8 @@
 import type { ListPage } from '@carillon/client';
 import { hashKey, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
+import { isAboutRuns } from '../api/query-keys.ts';
+import { useRefreshMs } from '../api/use-refresh.ts';
 
 export const PAGES_MAX = 40;
 /** What is kept of a list whose top is shown: all of it is read again whenever something changes. */
@@ -35,12 +37,14 @@ export interface PagedSource<T> {
 interface PagedListOptions<T> {
   readonly queryKey: readonly unknown[];
   readonly list: () => PagedSource<T>;
-  readonly refetchMs: number | undefined;
+  /** How often it is read by itself while the stream tells what changed; undefined: as lists of jobs and runs are. */
+  readonly everyMs: number | undefined;
   /** The rows that are seen lie below the first page. */
   readonly isDeep: boolean;
 }
 
-export function usePagedList<T>({ queryKey, list, refetchMs, isDeep }: PagedListOptions<T>) {
+export function usePagedList<T>({ queryKey, list, everyMs, isDeep }: PagedListOptions<T>) {
+  const refreshMs = useRefreshMs(everyMs);
   const queries = useQueryClient();
   const read = ({ cursor }: PageStart) => (cursor === undefined ? list() : list().from(cursor)).page();
   const query = useInfiniteQuery<ListPage<T>, Error, Pages<T>, readonly unknown[], PageStart>({
@@ -50,7 +54,8 @@ export function usePagedList<T>({ queryKey, list, refetchMs, isDeep }: PagedList
     getNextPageParam: (page, _, start) => nextStart(page, start),
     getPreviousPageParam: (_, __, start) => start.before,
     maxPages: PAGES_MAX,
-    refetchInterval: refetchMs ?? false,
+    // What people change in the settings is read when it is opened.
+    refetchInterval: isAboutRuns(queryKey) ? refreshMs : false,
     enabled: !isDeep || queries.getQueryData(queryKey) === undefined,
   });
   // Until it is answered, rows of the question before stand there.

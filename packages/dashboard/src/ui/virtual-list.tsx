@@ -41,7 +41,8 @@ interface VirtualListProps<T> {
     | undefined;
   /** Rows that their own button has taken out of the list: they stand where they are until the pointer leaves it. */
   readonly ended?: ReadonlySet<string> | undefined;
-  readonly refetchMs?: number | undefined;
+  /** How often it is read by itself while the stream tells what changed; left out: as lists of jobs and runs are. */
+  readonly everyMs?: number | undefined;
   readonly onItems?: ((items: readonly T[]) => void) | undefined;
 }
 
@@ -55,7 +56,7 @@ const DEEP_PX = 100 * ROW_PX;
 const WIDTHS = { sm: 640, md: 960, lg: 1280 } as const;
 
 export function VirtualList<T>(props: VirtualListProps<T>) {
-  const { label, queryKey, list, idOf, onOpen, empty, selection, ended, refetchMs, onItems } = props;
+  const { label, queryKey, list, idOf, onOpen, empty, selection, ended, everyMs, onItems } = props;
   const frame = useRef<HTMLDivElement>(null);
   const place = useListPlace(label);
   const question = JSON.stringify(queryKey);
@@ -63,7 +64,7 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
   // Another question begins at its top.
   const asked = useRef(question);
   const isOther = asked.current !== question;
-  const query = usePagedList({ queryKey, list, refetchMs, isDeep: isDeep && !isOther });
+  const query = usePagedList({ queryKey, list, everyMs, isDeep: isDeep && !isOther });
   const { offset } = query;
   const fresh = useMemo(
     () => unique(query.data?.pages.flatMap((page) => page.items) ?? [], idOf),

@@ -83,7 +83,6 @@ export function JobScreen() {
 
 function Runs({ jobId }: { jobId: string }) {
   const navigate = useNavigate();
-  const refreshMs = useRefreshMs();
   return (
     <VirtualList
       label="Runs of this job"
@@ -91,7 +90,6 @@ function Runs({ jobId }: { jobId: string }) {
       list={() => carillon.runs.list({ job_id: jobId, attempts: 'last', limit: PAGE })}
       columns={RUN_COLUMNS}
       idOf={idOf}
-      refetchMs={refreshMs || undefined}
       onOpen={({ run_id: runId }) => void navigate({ to: '/runs/$runId', params: { runId } })}
       empty={<Empty title="It has not run yet">Run it now, or wait until its schedule starts it.</Empty>}
     />

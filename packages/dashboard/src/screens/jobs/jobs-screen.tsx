@@ -7,7 +7,6 @@ import { useCallback, useMemo, useState } from 'react';
 import { carillon } from '../../api/carillon.ts';
 import { queryKeys } from '../../api/query-keys.ts';
 import { usePermission } from '../../api/session.ts';
-import { useRefreshMs } from '../../api/use-refresh.ts';
 import { BulkBar } from '../../ui/bulk/bulk-bar.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { useFirstCommand } from '../../ui/first-command.ts';
@@ -36,9 +35,7 @@ export function JobsScreen() {
   const several = useNamespaces().length > 1 && ns === undefined;
   const columns = useMemo(() => jobColumns({ withNamespace: several }), [several]);
   const clearFilters = useClearFilters();
-  const refreshMs = useRefreshMs();
-  const makeNew = () => void navigate({ to: '/jobs/new', search: ns === undefined ? {} : { ns } });
-  useShortcuts({ n: () => create.allowed && makeNew(), Escape: () => setIds(NOTHING) });
+  useShortcuts({ Escape: () => setIds(NOTHING) });
   const narrowed = isNarrowed(search);
   return (
     <Stack gap="sm">
@@ -48,7 +45,7 @@ export function JobsScreen() {
         </Title>
         <Group gap="xs">
           <JobOrder search={search} />
-          <LinkButton label="New job" to="/jobs/new" search={{ ns }} why={create.why} />
+          <LinkButton label="New job" to="/jobs/new" why={create.why} />
         </Group>
       </Group>
       <JobFilters search={search} />
@@ -76,7 +73,6 @@ export function JobsScreen() {
           columns={columns}
           idOf={idOf}
           selection={{ ids, change: setIds }}
-          refetchMs={refreshMs || undefined}
           onItems={onItems}
           onOpen={({ job_id: jobId }) => void navigate({ to: '/jobs/$jobId', params: { jobId } })}
           empty={

@@ -7,6 +7,7 @@ import { carillon } from '../../api/carillon.ts';
 import { POLLING } from '../../api/polling.ts';
 import { queryKeys } from '../../api/query-keys.ts';
 import { may, useCaller } from '../../api/session.ts';
+import { useRefreshMs } from '../../api/use-refresh.ts';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { useFilters } from '../../ui/filters.tsx';
 import { DelayChart, OutcomesChart } from './charts.tsx';
@@ -25,15 +26,16 @@ export function OverviewScreen() {
   const navigate = useNavigate();
   const caller = useCaller();
   const inNamespace = ns === undefined ? {} : { namespace: ns };
+  const refetchInterval = useRefreshMs(POLLING.overviewMs);
   const stats = useQuery({
     queryKey: queryKeys.overTime(ns, range),
     queryFn: ({ signal }) => carillon.stats.overTime({ ...inNamespace, from: range }, { signal }),
-    refetchInterval: POLLING.overviewMs,
+    refetchInterval,
   });
   const failures = useQuery({
     queryKey: queryKeys.failures(ns, range),
     queryFn: ({ signal }) => carillon.stats.failures({ ...inNamespace, from: range, limit: 20 }, { signal }),
-    refetchInterval: POLLING.overviewMs,
+    refetchInterval,
   });
   const jobs = useQuery({
     queryKey: queryKeys.jobs('any', ns),
@@ -43,7 +45,6 @@ export function OverviewScreen() {
     void navigate({
       to: '/runs',
       search: {
-        ...(ns !== undefined && { ns }),
         since: new Date(from * 1_000).toISOString(),
         until: new Date(to * 1_000).toISOString(),
       },

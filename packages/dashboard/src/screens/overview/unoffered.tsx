@@ -1,6 +1,6 @@
 /** Runs that nobody can run: no worker offers their handler, so they wait for ever unless somebody helps. */
 import { Alert, Group, Text } from '@mantine/core';
-import { Link, useSearch } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { may, useCaller } from '../../api/session.ts';
 import { useNowStats } from '../../shell/status-bar.tsx';
 import { LinkButton } from '../../ui/link-button.tsx';
@@ -8,7 +8,6 @@ import { LinkButton } from '../../ui/link-button.tsx';
 export function Unoffered() {
   const handlers = useNowStats()?.unoffered_handlers ?? [];
   const seesWorkers = may(useCaller(), 'workers.read');
-  const { ns } = useSearch({ strict: false });
   if (handlers.length === 0) return null;
   return (
     <Alert
@@ -23,11 +22,7 @@ export function Unoffered() {
         {handlers.map((handler, index) => (
           <span key={handler}>
             {index > 0 ? ', ' : ''}
-            <Link
-              to="/runs"
-              search={{ ...(ns !== undefined && { ns }), status: 'QUEUED', handler }}
-              className="mono"
-            >
+            <Link to="/runs" search={{ status: 'QUEUED', handler }} className="mono">
               {handler}
             </Link>
           </span>

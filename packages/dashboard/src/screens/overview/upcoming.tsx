@@ -6,6 +6,7 @@ import { Link } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
 import { POLLING } from '../../api/polling.ts';
 import { queryKeys } from '../../api/query-keys.ts';
+import { useRefreshMs } from '../../api/use-refresh.ts';
 import { Loaded } from '../../ui/card.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { SimpleTable } from '../../ui/simple-table.tsx';
@@ -17,7 +18,7 @@ export function Upcoming({ namespace }: { namespace: string | undefined }) {
     queryKey: queryKeys.jobs('upcoming', namespace),
     queryFn: async () =>
       (await carillon.jobs.upcoming({ namespace, limit: SHOWN_MAX, within: '1h' }).page()).items,
-    refetchInterval: POLLING.overviewMs,
+    refetchInterval: useRefreshMs(POLLING.overviewMs),
   });
   return (
     <Loaded of={upcoming} height={80}>

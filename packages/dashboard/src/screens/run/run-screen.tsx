@@ -8,6 +8,7 @@ import { useCallback } from 'react';
 import { BASE_URL, carillon } from '../../api/carillon.ts';
 import { POLLING } from '../../api/polling.ts';
 import { queryKeys } from '../../api/query-keys.ts';
+import { useRefreshMs } from '../../api/use-refresh.ts';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { useFilters } from '../../ui/filters.tsx';
 import { GivenUp } from '../../ui/given-up.tsx';
@@ -31,10 +32,11 @@ export function RunScreen() {
   const { runId } = route.useParams();
   const search = route.useSearch();
   const { change } = useFilters<typeof search>();
+  const refreshMs = useRefreshMs(POLLING.runMs);
   const run = useQuery({
     queryKey: queryKeys.run(runId),
     queryFn: ({ signal }) => carillon.runs.get(runId, { signal }),
-    refetchInterval: ({ state }) => (state.data && isEnded(state.data.status) ? false : POLLING.runMs),
+    refetchInterval: ({ state }) => (state.data && isEnded(state.data.status) ? false : refreshMs),
   });
   const job = useQuery({
     queryKey: queryKeys.job(run.data?.job_id),

@@ -7,6 +7,7 @@ import { Link } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
 import { POLLING } from '../../api/polling.ts';
 import { queryKeys } from '../../api/query-keys.ts';
+import { useRefreshMs } from '../../api/use-refresh.ts';
 import { Advice } from '../../ui/advice.tsx';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { Instant } from '../../ui/instant.tsx';
@@ -20,7 +21,7 @@ export function WhyCard({ run, namespace }: { run: RunWithAttempts; namespace: s
   const why = useQuery({
     queryKey: queryKeys.whyRun(run.run_id),
     queryFn: ({ signal }) => carillon.runs.why(run.run_id, { signal }),
-    refetchInterval: POLLING.whyRunMs,
+    refetchInterval: useRefreshMs(POLLING.whyRunMs),
   });
   // It has started since it was asked: the rest of the page says so in a moment.
   if (why.data && !WAITS.has(why.data.state)) return null;

@@ -6,6 +6,7 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
 import { POLLING } from '../../api/polling.ts';
 import { queryKeys } from '../../api/query-keys.ts';
+import { useRefreshMs } from '../../api/use-refresh.ts';
 import { Guarded } from '../../shell/not-found.tsx';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { Empty } from '../../ui/empty.tsx';
@@ -32,7 +33,7 @@ function OneWorker() {
   const worker = useQuery({
     queryKey: queryKeys.worker(workerId),
     queryFn: ({ signal }) => carillon.workers.get(workerId, { signal }),
-    refetchInterval: POLLING.workerMs,
+    refetchInterval: useRefreshMs(POLLING.workerMs),
   });
   return (
     <Stack gap="md">
@@ -113,7 +114,7 @@ function OneWorker() {
           list={() => carillon.runs.list({ worker_id: workerId, limit: 50 })}
           columns={LISTED_ATTEMPT_COLUMNS.filter(({ key }) => key !== 'worker')}
           idOf={(run) => `${run.run_id} ${run.epoch} ${run.attempt_number}`}
-          refetchMs={POLLING.workerMs}
+          everyMs={POLLING.workerMs}
           onOpen={({ run_id: runId }) => void navigate({ to: '/runs/$runId', params: { runId } })}
           empty={<Empty title="It has run nothing that is still kept" />}
         />

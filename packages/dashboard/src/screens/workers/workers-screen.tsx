@@ -7,6 +7,7 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
 import { POLLING } from '../../api/polling.ts';
 import { queryKeys } from '../../api/query-keys.ts';
+import { useRefreshMs } from '../../api/use-refresh.ts';
 import { Guarded } from '../../shell/not-found.tsx';
 import { Loaded } from '../../ui/card.tsx';
 import { COMMAND } from '../../ui/command-name.ts';
@@ -117,7 +118,7 @@ function Workers() {
   const all = useQuery({
     queryKey: queryKeys.workerSum(search.label),
     queryFn: () => carillon.workers.list({ label: search.label, limit: 200 }).toArray({ max: SUMMED_MAX }),
-    refetchInterval: POLLING.workersMs,
+    refetchInterval: useRefreshMs(POLLING.workersMs),
   });
   return (
     <Stack gap="sm">
@@ -154,7 +155,7 @@ function Workers() {
         list={() => carillon.workers.list({ label: search.label, limit: 100 })}
         columns={COLUMNS}
         idOf={({ worker_id: id }) => id}
-        refetchMs={POLLING.workersMs}
+        everyMs={POLLING.workersMs}
         onOpen={({ worker_id: workerId }) =>
           void navigate({ to: '/workers/$workerId', params: { workerId } })
         }
