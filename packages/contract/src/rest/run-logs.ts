@@ -93,23 +93,30 @@ export type LogMessage =
   /** Nothing new: keeps the connection alive. */
   | { readonly kind: 'idle' };
 
-/** A message of the stream. The text is in JSON: a line may hold a carriage return, which would end the field. */
-export function logMessage(message: LogMessage): string {
+/** What a message says, and where a stream goes on behind it. No data: nothing is new. */
+export function logFacts(message: LogMessage): { readonly id?: string; readonly data?: object } {
   switch (message.kind) {
     case 'idle':
-      return ': still here\n\n';
+      return {};
     case 'attempt': {
       const { epoch, attempt = null } = message;
-      return `id: ${epoch}:0:0\nevent: attempt\ndata: ${JSON.stringify({ epoch, attempt })}\n\n`;
+      return { id: `${epoch}:0:0`, data: { epoch, attempt } };
     }
     case 'line': {
       const { epoch, part, offset, atMs, stream, text } = message;
-      const data = { epoch, at: instantText(atMs), stream, text };
-      return `id: ${epoch}:${part}:${offset}\nevent: line\ndata: ${JSON.stringify(data)}\n\n`;
+      return { id: `${epoch}:${part}:${offset}`, data: { epoch, at: instantText(atMs), stream, text } };
     }
     case 'end':
-      return `event: end\ndata: ${JSON.stringify({ status: message.status })}\n\n`;
+      return { data: { status: message.status } };
   }
+}
+
+/** A message of the stream. The text is in JSON: a line may hold a carriage return, which would end the field. */
+export function logMessage(message: LogMessage): string {
+  const { id, data } = logFacts(message);
+  if (data === undefined) return ': still here\n\n';
+  const place = id === undefined ? '' : `id: ${id}\n`;
+  return `${place}event: ${message.kind}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
 /** Where a large result of a run is read. */

@@ -51,6 +51,7 @@ const OTHER_FIELDS = new Map([
   ['If-Match', 'expected_version'],
   ['Idempotency-Key', 'idempotency_key'],
   ['last_event_id', 'after_id'],
+  ['Last-Event-ID', 'after_id'],
   ['cursor', 'page_token'],
   ['type', 'types'],
 ]);

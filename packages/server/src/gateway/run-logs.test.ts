@@ -280,7 +280,7 @@ describe('followed', () => {
       await attempt(1, '1 o one\n2 o two\n3 o three\n');
       if (purge !== '') expect((await gateway.ask('DELETE', `/api/jobs/${runId}${purge}`)).status).toBe(200);
       let caller: Caller = SERVER;
-      const lines = await gateway.everyones.followRunLog(caller, runId, {
+      const { items: lines } = await gateway.everyones.followRunLog(caller, runId, {
         recognise: async () => caller,
         signal: new AbortController().signal,
       });

@@ -15,7 +15,7 @@ import { sleep } from '@carillon/foundation';
 import { writeLine } from '../log-store/log-line.ts';
 import { LogSearches, leavingAtEnd } from '../run-logs/log-searches.ts';
 import { type LoggedLine, type LogPart, textPart } from '../run-logs/run-logs.ts';
-import { claimantOf } from '../shared-limit/shared-limit.ts';
+import { claimantOf, SharedLimit } from '../shared-limit/shared-limit.ts';
 import type { RunLogRecord } from '../storage/run-log-store.ts';
 import type { RunView } from '../storage/run-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
@@ -64,6 +64,7 @@ const HEARTBEAT_MS = 15_000;
 export function runLogOperations(ports: OperationPorts) {
   const { logs, clock } = ports;
   const searches = new LogSearches(clock);
+  const followed = new SharedLimit({ what: 'logs are followed', eachMax: 50, totalMax: 1_000 });
 
   return {
     /** signal: of a caller who has gone. */
@@ -113,14 +114,15 @@ export function runLogOperations(ports: OperationPorts) {
       return stored ? ports.logs.result(latest, stored) : result;
     },
 
-    /** Until the run has ended, the signal aborts, or the caller may not read it any more. */
+    /** Until the run has ended, the signal aborts, or the caller may not read it any more. close has to be called when nobody reads it. */
     async followRunLog(
       caller: Caller,
       runId: RunId,
       options: FollowLogOptions,
-    ): Promise<AsyncGenerator<FollowedLog, void, undefined>> {
+    ): Promise<ReturnType<typeof leavingAtEnd<FollowedLog>>> {
       const { job } = await visibleRun(ports, { caller, runId, action: ACTION });
-      return follow(ports, { runId, job, ...options });
+      const leave = followed.join(claimantOf(caller, ACTION));
+      return leavingAtEnd(follow(ports, { runId, job, ...options }), leave);
     },
   };
 

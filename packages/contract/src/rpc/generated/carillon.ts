@@ -2922,7 +2922,7 @@ export const RefusedEntrySchema: GenMessage<RefusedEntry> = /*@__PURE__*/
 // @generated from file carillon/v1/resources.proto (package carillon.v1, syntax proto3)
 /* eslint-disable */
 
-// What Carillon keeps: jobs, their schedules, runs, dead letters, workers and events.
+// What Carillon keeps: jobs, their schedules, runs, dead letters, workers and events; and what explains and counts them.
 //
 // States and policies are words, not enumerations: they are spelled as in the REST interface and the database, and a word
 // that a later version adds does not break a client built before it. Instants are timestamps in UTC.
@@ -2932,7 +2932,7 @@ export const RefusedEntrySchema: GenMessage<RefusedEntry> = /*@__PURE__*/
  * Describes the file carillon/v1/resources.proto.
  */
 export const file_carillon_v1_resources: GenFile = /*@__PURE__*/
-  fileDesc("ChtjYXJpbGxvbi92MS9yZXNvdXJjZXMucHJvdG8SC2NhcmlsbG9uLnYxItMCCghTY2hlZHVsZRIMCgR0eXBlGAEgASgJEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKD2Nyb25fZXhwcmVzc2lvbhgDIAEoCRIQCghpbnRlcnZhbBgEIAEoCRIRCglmcmVxdWVuY3kYBSABKAkSEQoJdGltZV96b25lGAYgASgJEiwKCHN0YXJ0X2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZlbmRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjQKD2RheWxpZ2h0X3NhdmluZxgJIAEoCzIbLmNhcmlsbG9uLnYxLkRheWxpZ2h0U2F2aW5nEhsKDnNwcmVhZF9zZWNvbmRzGAogASgBSACIAQFCEQoPX3NwcmVhZF9zZWNvbmRzIi4KDkRheWxpZ2h0U2F2aW5nEgsKA2dhcBgBIAEoCRIPCgdvdmVybGFwGAIgASgJIm0KB01pc2ZpcmUSDgoGcG9saWN5GAEgASgJEhUKCG1heF9ydW5zGAIgASgBSACIAQESGwoOd2luZG93X3NlY29uZHMYAyABKAFIAYgBAUILCglfbWF4X3J1bnNCEQoPX3dpbmRvd19zZWNvbmRzItEBCgVSZXRyeRIQCghzdHJhdGVneRgBIAEoCRIaCg1kZWxheV9zZWNvbmRzGAIgASgBSACIAQESHgoRbWF4X2RlbGF5X3NlY29uZHMYAyABKAFIAYgBARITCgZqaXR0ZXIYBCABKAhIAogBARIdChBkZWFkbGluZV9zZWNvbmRzGAUgASgBSAOIAQFCEAoOX2RlbGF5X3NlY29uZHNCFAoSX21heF9kZWxheV9zZWNvbmRzQgkKB19qaXR0ZXJCEwoRX2RlYWRsaW5lX3NlY29uZHMi/gcKA0pvYhIOCgZqb2JfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIRCgluYW1lc3BhY2UYAyABKAkSDwoHdXNlcl9pZBgEIAEoCRIOCgZzdGF0dXMYBSABKAkSJwoIc2NoZWR1bGUYBiABKAsyFS5jYXJpbGxvbi52MS5TY2hlZHVsZRIlCgdtaXNmaXJlGAcgASgLMhQuY2FyaWxsb24udjEuTWlzZmlyZRIPCgdoYW5kbGVyGAggASgJEigKB3BheWxvYWQYCSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhAKCHByaW9yaXR5GAogASgJEhMKC21heF9yZXRyaWVzGAsgASgFEiEKBXJldHJ5GAwgASgLMhIuY2FyaWxsb24udjEuUmV0cnkSFwoPbWF4X2NvbmN1cnJlbmN5GA0gASgFEg8KB292ZXJsYXAYDiABKAkSFwoPdGltZW91dF9zZWNvbmRzGA8gASgBEiIKFXN0YXJ0X3RpbWVvdXRfc2Vjb25kcxgQIAEoAUgAiAEBEiwKBmxhYmVscxgRIAMoCzIcLmNhcmlsbG9uLnYxLkpvYi5MYWJlbHNFbnRyeRIyCglyZXNvdXJjZXMYEiADKAsyHy5jYXJpbGxvbi52MS5Kb2IuUmVzb3VyY2VzRW50cnkSDwoHdmVyc2lvbhgTIAEoBRIxCg1uZXh0X3J1bl90aW1lGBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBILCgNrZXkYFyABKAkSLwoLbmV4dF9ydW5fYXQYGyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhkKDHdhaXRpbmdfcnVucxgYIAEoBUgBiAEBEhYKDndhaXRpbmdfcmVhc29uGBkgASgJEiIKCGxhc3RfcnVuGBogASgLMhAuY2FyaWxsb24udjEuUnVuEi8KDXNraXBwZWRfZmlyZXMYHCADKAsyGC5jYXJpbGxvbi52MS5Ta2lwcGVkRmlyZRIRCgl1c2VyX25hbWUYHSABKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARowCg5SZXNvdXJjZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBQhgKFl9zdGFydF90aW1lb3V0X3NlY29uZHNCDwoNX3dhaXRpbmdfcnVucyJxCgtTa2lwcGVkRmlyZRImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCgoCYnkYAiABKAkSLgoKc2tpcHBlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiiwgKA1J1bhIOCgZydW5faWQYASABKAkSDgoGam9iX2lkGAIgASgJEg4KBnN0YXR1cxgDIAEoCRIuCgpzdGFydF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbW9kaWZpZWRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLZXhlY3V0b3JfaWQYByABKAkSFgoOYXR0ZW1wdF9udW1iZXIYCCABKAUSFQoNZXJyb3JfbWVzc2FnZRgJIAEoCRIPCgdsb2dfdXJsGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWVwb2NoGAwgASgFEg8KB3RyaWdnZXIYDSABKAkSMAoMc2NoZWR1bGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YDyABKAkSJgoGcmVzdWx0GBAgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEhMKC29jY3VycmVuY2VzGBEgASgFEhMKC2pvYl92ZXJzaW9uGBIgASgFEhMKC2xhdGVfcmVwb3J0GBMgASgJEhEKCXdvcmtlcl9pZBgUIAEoCRIuCgpzdGFydGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgWIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgXIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIam9iX25hbWUYGCABKAkSEQoJbmFtZXNwYWNlGBkgASgJEg8KB3VzZXJfaWQYGiABKAkSDwoHaGFuZGxlchgbIAEoCRIWCg5yZXF1ZXN0X3JlYXNvbhgcIAEoCRInCghwcm9ncmVzcxgeIAEoCzIVLmNhcmlsbG9uLnYxLlByb2dyZXNzEh4KEXBlYWtfbWVtb3J5X2J5dGVzGB8gASgDSACIAQESGAoLY3B1X3NlY29uZHMYICABKAFIAYgBARITCgtyZXN1bHRfc2l6ZRghIAEoAxISCgpyZXN1bHRfdXJsGCIgASgJEhsKDnN0YXJ0X2RlbGF5X21zGCMgASgBSAKIAQESEwoLdHJpZWRfYWdhaW4YJCABKAhCFAoSX3BlYWtfbWVtb3J5X2J5dGVzQg4KDF9jcHVfc2Vjb25kc0IRCg9fc3RhcnRfZGVsYXlfbXMiLAoIUHJvZ3Jlc3MSDwoHcGVyY2VudBgBIAEoARIPCgdtZXNzYWdlGAIgASgJIlsKDVJ1bkNoZWNrcG9pbnQSLAoIc2F2ZWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWJ5dGVzGAIgASgFEg0KBWVwb2NoGAMgASgFIpkCCgpEZWFkTGV0dGVyEg4KBnJ1bl9pZBgBIAEoCRIOCgZqb2JfaWQYAiABKAkSEAoIam9iX25hbWUYAyABKAkSDgoGcmVhc29uGAQgASgJEhUKDWVycm9yX21lc3NhZ2UYBSABKAkSEAoIYXR0ZW1wdHMYBiABKAUSMAoMc2NoZWR1bGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdkaWVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtyZWRyaXZlbl9hcxgJIAEoCRIXCg9yZWRyaXZlbl9ydW5faWQYCiABKAkSEwoLcmVzb2x2ZWRfYnkYCyABKAki4QEKCUpvYlN0YXR1cxIOCgZqb2JfaWQYASABKAkSDgoGc3RhdHVzGAIgASgJEjAKDGxhc3RfdXBkYXRlZBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJAoKbGF0ZXN0X3J1bhgEIAEoCzIQLmNhcmlsbG9uLnYxLlJ1bhIuCgp1cGRhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx3YWl0aW5nX3J1bnMYBiABKAUSFgoOd2FpdGluZ19yZWFzb24YByABKAkizAEKC1VwY29taW5nSm9iEg4KBmpvYl9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRIPCgd1c2VyX2lkGAQgASgJEg8KB2hhbmRsZXIYBSABKAkSEAoIcHJpb3JpdHkYBiABKAkSLAoIcnVuX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBnJ1bl9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiUQoERmlyZRImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFbG9jYWwYAiABKAkSEgoKc2tpcHBlZF9ieRgDIAEoCSJYCg9TY2hlZHVsZVdhcm5pbmcSDAoEa2luZBgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEiYKAmF0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLmAwoGV29ya2VyEhEKCXdvcmtlcl9pZBgBIAEoCRIPCgdub2RlX2lkGAIgASgJEg0KBXNsb3RzGAMgASgFEg8KB3J1bm5pbmcYBCABKAUSEAoIaGFuZGxlcnMYBSADKAkSDQoFYWxpdmUYBiABKAgSLQoJbGFzdF9zZWVuGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3NlZW5fYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBG5hbWUYCSABKAkSDgoGcmVtb3RlGAogASgIEhAKCGxhbmd1YWdlGAsgASgJEg8KB3ZlcnNpb24YDCABKAkSLwoGbGFiZWxzGA0gAygLMh8uY2FyaWxsb24udjEuV29ya2VyLkxhYmVsc0VudHJ5EhAKCGRyYWluaW5nGA4gASgIEg0KBXN0dWNrGA8gASgFEisKB2xvc3RfYXQYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWxvc3RfcnVucxgRIAEoBRIUCgxsb3N0X3J1bl9pZHMYEiADKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJ6CgdIYW5kbGVyEgwKBG5hbWUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSKwoKcGFyYW1ldGVycxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSDgoGb3JpZ2luGAQgASgJEg8KB3dvcmtlcnMYBSABKAUiqAEKB0xvZ0xpbmUSLQoJdGltZXN0YW1wGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdtZXNzYWdlGAIgASgJEg4KBnJ1bl9pZBgDIAEoCRIWCg5hdHRlbXB0X251bWJlchgEIAEoBRImCgJhdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFZXBvY2gYBiABKAUikwEKBUV2ZW50EgoKAmlkGAEgASgJEgwKBHR5cGUYAiABKAkSDgoGc291cmNlGAMgASgJEg8KB3N1YmplY3QYBCABKAkSKAoEdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJQoEZGF0YRgGIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChtjYXJpbGxvbi92MS9yZXNvdXJjZXMucHJvdG8SC2NhcmlsbG9uLnYxItMCCghTY2hlZHVsZRIMCgR0eXBlGAEgASgJEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKD2Nyb25fZXhwcmVzc2lvbhgDIAEoCRIQCghpbnRlcnZhbBgEIAEoCRIRCglmcmVxdWVuY3kYBSABKAkSEQoJdGltZV96b25lGAYgASgJEiwKCHN0YXJ0X2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZlbmRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjQKD2RheWxpZ2h0X3NhdmluZxgJIAEoCzIbLmNhcmlsbG9uLnYxLkRheWxpZ2h0U2F2aW5nEhsKDnNwcmVhZF9zZWNvbmRzGAogASgBSACIAQFCEQoPX3NwcmVhZF9zZWNvbmRzIi4KDkRheWxpZ2h0U2F2aW5nEgsKA2dhcBgBIAEoCRIPCgdvdmVybGFwGAIgASgJIm0KB01pc2ZpcmUSDgoGcG9saWN5GAEgASgJEhUKCG1heF9ydW5zGAIgASgBSACIAQESGwoOd2luZG93X3NlY29uZHMYAyABKAFIAYgBAUILCglfbWF4X3J1bnNCEQoPX3dpbmRvd19zZWNvbmRzItEBCgVSZXRyeRIQCghzdHJhdGVneRgBIAEoCRIaCg1kZWxheV9zZWNvbmRzGAIgASgBSACIAQESHgoRbWF4X2RlbGF5X3NlY29uZHMYAyABKAFIAYgBARITCgZqaXR0ZXIYBCABKAhIAogBARIdChBkZWFkbGluZV9zZWNvbmRzGAUgASgBSAOIAQFCEAoOX2RlbGF5X3NlY29uZHNCFAoSX21heF9kZWxheV9zZWNvbmRzQgkKB19qaXR0ZXJCEwoRX2RlYWRsaW5lX3NlY29uZHMi/gcKA0pvYhIOCgZqb2JfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIRCgluYW1lc3BhY2UYAyABKAkSDwoHdXNlcl9pZBgEIAEoCRIOCgZzdGF0dXMYBSABKAkSJwoIc2NoZWR1bGUYBiABKAsyFS5jYXJpbGxvbi52MS5TY2hlZHVsZRIlCgdtaXNmaXJlGAcgASgLMhQuY2FyaWxsb24udjEuTWlzZmlyZRIPCgdoYW5kbGVyGAggASgJEigKB3BheWxvYWQYCSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhAKCHByaW9yaXR5GAogASgJEhMKC21heF9yZXRyaWVzGAsgASgFEiEKBXJldHJ5GAwgASgLMhIuY2FyaWxsb24udjEuUmV0cnkSFwoPbWF4X2NvbmN1cnJlbmN5GA0gASgFEg8KB292ZXJsYXAYDiABKAkSFwoPdGltZW91dF9zZWNvbmRzGA8gASgBEiIKFXN0YXJ0X3RpbWVvdXRfc2Vjb25kcxgQIAEoAUgAiAEBEiwKBmxhYmVscxgRIAMoCzIcLmNhcmlsbG9uLnYxLkpvYi5MYWJlbHNFbnRyeRIyCglyZXNvdXJjZXMYEiADKAsyHy5jYXJpbGxvbi52MS5Kb2IuUmVzb3VyY2VzRW50cnkSDwoHdmVyc2lvbhgTIAEoBRIxCg1uZXh0X3J1bl90aW1lGBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBILCgNrZXkYFyABKAkSLwoLbmV4dF9ydW5fYXQYGyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhkKDHdhaXRpbmdfcnVucxgYIAEoBUgBiAEBEhYKDndhaXRpbmdfcmVhc29uGBkgASgJEiIKCGxhc3RfcnVuGBogASgLMhAuY2FyaWxsb24udjEuUnVuEi8KDXNraXBwZWRfZmlyZXMYHCADKAsyGC5jYXJpbGxvbi52MS5Ta2lwcGVkRmlyZRIRCgl1c2VyX25hbWUYHSABKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARowCg5SZXNvdXJjZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBQhgKFl9zdGFydF90aW1lb3V0X3NlY29uZHNCDwoNX3dhaXRpbmdfcnVucyJxCgtTa2lwcGVkRmlyZRImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCgoCYnkYAiABKAkSLgoKc2tpcHBlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiiwgKA1J1bhIOCgZydW5faWQYASABKAkSDgoGam9iX2lkGAIgASgJEg4KBnN0YXR1cxgDIAEoCRIuCgpzdGFydF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbW9kaWZpZWRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLZXhlY3V0b3JfaWQYByABKAkSFgoOYXR0ZW1wdF9udW1iZXIYCCABKAUSFQoNZXJyb3JfbWVzc2FnZRgJIAEoCRIPCgdsb2dfdXJsGAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWVwb2NoGAwgASgFEg8KB3RyaWdnZXIYDSABKAkSMAoMc2NoZWR1bGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YDyABKAkSJgoGcmVzdWx0GBAgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEhMKC29jY3VycmVuY2VzGBEgASgFEhMKC2pvYl92ZXJzaW9uGBIgASgFEhMKC2xhdGVfcmVwb3J0GBMgASgJEhEKCXdvcmtlcl9pZBgUIAEoCRIuCgpzdGFydGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgWIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgXIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIam9iX25hbWUYGCABKAkSEQoJbmFtZXNwYWNlGBkgASgJEg8KB3VzZXJfaWQYGiABKAkSDwoHaGFuZGxlchgbIAEoCRIWCg5yZXF1ZXN0X3JlYXNvbhgcIAEoCRInCghwcm9ncmVzcxgeIAEoCzIVLmNhcmlsbG9uLnYxLlByb2dyZXNzEh4KEXBlYWtfbWVtb3J5X2J5dGVzGB8gASgDSACIAQESGAoLY3B1X3NlY29uZHMYICABKAFIAYgBARITCgtyZXN1bHRfc2l6ZRghIAEoAxISCgpyZXN1bHRfdXJsGCIgASgJEhsKDnN0YXJ0X2RlbGF5X21zGCMgASgBSAKIAQESEwoLdHJpZWRfYWdhaW4YJCABKAhCFAoSX3BlYWtfbWVtb3J5X2J5dGVzQg4KDF9jcHVfc2Vjb25kc0IRCg9fc3RhcnRfZGVsYXlfbXMiLAoIUHJvZ3Jlc3MSDwoHcGVyY2VudBgBIAEoARIPCgdtZXNzYWdlGAIgASgJIlsKDVJ1bkNoZWNrcG9pbnQSLAoIc2F2ZWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWJ5dGVzGAIgASgFEg0KBWVwb2NoGAMgASgFIpkCCgpEZWFkTGV0dGVyEg4KBnJ1bl9pZBgBIAEoCRIOCgZqb2JfaWQYAiABKAkSEAoIam9iX25hbWUYAyABKAkSDgoGcmVhc29uGAQgASgJEhUKDWVycm9yX21lc3NhZ2UYBSABKAkSEAoIYXR0ZW1wdHMYBiABKAUSMAoMc2NoZWR1bGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdkaWVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtyZWRyaXZlbl9hcxgJIAEoCRIXCg9yZWRyaXZlbl9ydW5faWQYCiABKAkSEwoLcmVzb2x2ZWRfYnkYCyABKAki4QEKCUpvYlN0YXR1cxIOCgZqb2JfaWQYASABKAkSDgoGc3RhdHVzGAIgASgJEjAKDGxhc3RfdXBkYXRlZBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJAoKbGF0ZXN0X3J1bhgEIAEoCzIQLmNhcmlsbG9uLnYxLlJ1bhIuCgp1cGRhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx3YWl0aW5nX3J1bnMYBiABKAUSFgoOd2FpdGluZ19yZWFzb24YByABKAkizAEKC1VwY29taW5nSm9iEg4KBmpvYl9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRIPCgd1c2VyX2lkGAQgASgJEg8KB2hhbmRsZXIYBSABKAkSEAoIcHJpb3JpdHkYBiABKAkSLAoIcnVuX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBnJ1bl9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiUQoERmlyZRImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFbG9jYWwYAiABKAkSEgoKc2tpcHBlZF9ieRgDIAEoCSJYCg9TY2hlZHVsZVdhcm5pbmcSDAoEa2luZBgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEiYKAmF0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLmAwoGV29ya2VyEhEKCXdvcmtlcl9pZBgBIAEoCRIPCgdub2RlX2lkGAIgASgJEg0KBXNsb3RzGAMgASgFEg8KB3J1bm5pbmcYBCABKAUSEAoIaGFuZGxlcnMYBSADKAkSDQoFYWxpdmUYBiABKAgSLQoJbGFzdF9zZWVuGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3NlZW5fYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBG5hbWUYCSABKAkSDgoGcmVtb3RlGAogASgIEhAKCGxhbmd1YWdlGAsgASgJEg8KB3ZlcnNpb24YDCABKAkSLwoGbGFiZWxzGA0gAygLMh8uY2FyaWxsb24udjEuV29ya2VyLkxhYmVsc0VudHJ5EhAKCGRyYWluaW5nGA4gASgIEg0KBXN0dWNrGA8gASgFEisKB2xvc3RfYXQYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWxvc3RfcnVucxgRIAEoBRIUCgxsb3N0X3J1bl9pZHMYEiADKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJ6CgdIYW5kbGVyEgwKBG5hbWUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSKwoKcGFyYW1ldGVycxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSDgoGb3JpZ2luGAQgASgJEg8KB3dvcmtlcnMYBSABKAUiqAEKB0xvZ0xpbmUSLQoJdGltZXN0YW1wGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdtZXNzYWdlGAIgASgJEg4KBnJ1bl9pZBgDIAEoCRIWCg5hdHRlbXB0X251bWJlchgEIAEoBRImCgJhdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFZXBvY2gYBiABKAUikwEKBUV2ZW50EgoKAmlkGAEgASgJEgwKBHR5cGUYAiABKAkSDgoGc291cmNlGAMgASgJEg8KB3N1YmplY3QYBCABKAkSKAoEdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJQoEZGF0YRgGIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QipwEKA1doeRINCgVzdGF0ZRgBIAEoCRIMCgR0ZXh0GAIgASgJEicKB3JlYXNvbnMYAyADKAsyFi5jYXJpbGxvbi52MS5XaHlSZWFzb24SFQoIcG9zaXRpb24YBCABKAVIAIgBARI2ChJlc3RpbWF0ZWRfc3RhcnRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgsKCV9wb3NpdGlvbiK5AQoJV2h5UmVhc29uEgwKBGNvZGUYASABKAkSDAoEdGV4dBgCIAEoCRIsCghzaW5jZV9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIdW50aWxfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKB2hlbGRfYnkYBSADKAsyFi5jYXJpbGxvbi52MS5XaHlIb2xkZXISCwoDZml4GAYgASgJIj4KCVdoeUhvbGRlchIOCgZydW5faWQYASABKAkSDgoGam9iX2lkGAIgASgJEhEKCXdvcmtlcl9pZBgDIAEoCSI8CgVTdHJpcBIOCgZqb2JfaWQYASABKAkSIwoEcnVucxgCIAMoCzIVLmNhcmlsbG9uLnYxLlN0cmlwUnVuIvUBCghTdHJpcFJ1bhIOCgZydW5faWQYASABKAkSDgoGc3RhdHVzGAIgASgJEjAKDHNjaGVkdWxlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc3RhcnRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC2R1cmF0aW9uX21zGAYgASgBSACIAQESDwoHYXR0ZW1wdBgHIAEoBUIOCgxfZHVyYXRpb25fbXMiVwoJU2VhcmNoSGl0EgwKBGtpbmQYASABKAkSCgoCaWQYAiABKAkSDQoFdGl0bGUYAyABKAkSDgoGZGV0YWlsGAQgASgJEhEKCW5hbWVzcGFjZRgFIAEoCSIyCglRdWFudGlsZXMSCwoDcDUwGAEgASgBEgsKA3A5NRgCIAEoARILCgNwOTkYAyABKAEinAIKC1N0YXRzQnVja2V0EiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdzdGFydGVkGAIgASgFEhEKCXN1Y2NlZWRlZBgDIAEoBRIOCgZmYWlsZWQYBCABKAUSEQoJdGltZWRfb3V0GAUgASgFEhEKCWNhbmNlbGxlZBgGIAEoBRIPCgdza2lwcGVkGAcgASgFEg8KB3JldHJpZWQYCCABKAUSDAoEbG9zdBgJIAEoBRIuCg5zdGFydF9kZWxheV9tcxgKIAEoCzIWLmNhcmlsbG9uLnYxLlF1YW50aWxlcxIrCgtkdXJhdGlvbl9tcxgLIAEoCzIWLmNhcmlsbG9uLnYxLlF1YW50aWxlcyKXAgoMRmFpbHVyZUdyb3VwEhMKC2ZpbmdlcnByaW50GAEgASgJEhEKCW5hbWVzcGFjZRgCIAEoCRIPCgdoYW5kbGVyGAMgASgJEg8KB21lc3NhZ2UYBCABKAkSDQoFY291bnQYBSABKAUSDAoEam9icxgGIAEoBRIsCghmaXJzdF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHbGFzdF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNc2FtcGxlX3J1bl9pZBgJIAEoCRIVCg1zYW1wbGVfam9iX2lkGAogASgJEhcKD3NhbXBsZV9qb2JfbmFtZRgLIAEoCSJhCgpSdW5Mb2dMaW5lEg0KBWVwb2NoGAEgASgFEiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZzdHJlYW0YAyABKAkSDAoEdGV4dBgEIAEoCSJACg1SdW5Mb2dBdHRlbXB0Eg0KBWVwb2NoGAEgASgFEhQKB2F0dGVtcHQYAiABKAVIAIgBAUIKCghfYXR0ZW1wdCIbCglSdW5Mb2dFbmQSDgoGc3RhdHVzGAEgASgJYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * When a job runs. With no field set it runs once, at once.
@@ -4300,6 +4300,595 @@ export type Event = Message<"carillon.v1.Event"> & {
 export const EventSchema: GenMessage<Event> = /*@__PURE__*/
   messageDesc(file_carillon_v1_resources, 17);
 
+/**
+ * Why a job or a run does not run now, or how it ended.
+ *
+ * @generated from message carillon.v1.Why
+ */
+export type Why = Message<"carillon.v1.Why"> & {
+  /**
+   * In a word, such as scheduled, waiting, running or failed.
+   *
+   * @generated from field: string state = 1;
+   */
+  state: string;
+
+  /**
+   * The first reason: what matters most.
+   *
+   * @generated from field: string text = 2;
+   */
+  text: string;
+
+  /**
+   * All of them.
+   *
+   * @generated from field: repeated carillon.v1.WhyReason reasons = 3;
+   */
+  reasons: WhyReason[];
+
+  /**
+   * Of a run that waits, counted from 1 and up to 1,001: behind the limit of its job among the runs of the job, else among
+   * those of the same owner, handler and priority. Not set: unknown.
+   *
+   * @generated from field: optional int32 position = 4;
+   */
+  position?: number | undefined;
+
+  /**
+   * When it is due, or a guess from how long the latest runs of the job took; not set: unknown.
+   *
+   * @generated from field: google.protobuf.Timestamp estimated_start_at = 5;
+   */
+  estimatedStartAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message carillon.v1.Why.
+ * Use `create(WhySchema)` to create a new message.
+ */
+export const WhySchema: GenMessage<Why> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_resources, 18);
+
+/**
+ * One reason.
+ *
+ * @generated from message carillon.v1.WhyReason
+ */
+export type WhyReason = Message<"carillon.v1.WhyReason"> & {
+  /**
+   * A word for programs, such as paused, not_due or at_limit.
+   *
+   * @generated from field: string code = 1;
+   */
+  code: string;
+
+  /**
+   * What is the matter, in plain sentences.
+   *
+   * @generated from field: string text = 2;
+   */
+  text: string;
+
+  /**
+   * Since when.
+   *
+   * @generated from field: google.protobuf.Timestamp since_at = 3;
+   */
+  sinceAt?: Timestamp | undefined;
+
+  /**
+   * When it ends by itself, where that is known.
+   *
+   * @generated from field: google.protobuf.Timestamp until_at = 4;
+   */
+  untilAt?: Timestamp | undefined;
+
+  /**
+   * The runs that hold what it waits for, at most ten.
+   *
+   * @generated from field: repeated carillon.v1.WhyHolder held_by = 5;
+   */
+  heldBy: WhyHolder[];
+
+  /**
+   * What a person can do; empty: nothing needs to be done.
+   *
+   * @generated from field: string fix = 6;
+   */
+  fix: string;
+};
+
+/**
+ * Describes the message carillon.v1.WhyReason.
+ * Use `create(WhyReasonSchema)` to create a new message.
+ */
+export const WhyReasonSchema: GenMessage<WhyReason> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_resources, 19);
+
+/**
+ * A run that holds what another one waits for.
+ *
+ * @generated from message carillon.v1.WhyHolder
+ */
+export type WhyHolder = Message<"carillon.v1.WhyHolder"> & {
+  /**
+   * The run.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * Its job.
+   *
+   * @generated from field: string job_id = 2;
+   */
+  jobId: string;
+
+  /**
+   * Who has it. Empty: it may start, and was not handed to a worker yet.
+   *
+   * @generated from field: string worker_id = 3;
+   */
+  workerId: string;
+};
+
+/**
+ * Describes the message carillon.v1.WhyHolder.
+ * Use `create(WhyHolderSchema)` to create a new message.
+ */
+export const WhyHolderSchema: GenMessage<WhyHolder> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_resources, 20);
+
+/**
+ * The last outcomes of a job.
+ *
+ * @generated from message carillon.v1.Strip
+ */
+export type Strip = Message<"carillon.v1.Strip"> & {
+  /**
+   * The job.
+   *
+   * @generated from field: string job_id = 1;
+   */
+  jobId: string;
+
+  /**
+   * The newest first; of a run that was tried again, its latest attempt.
+   *
+   * @generated from field: repeated carillon.v1.StripRun runs = 2;
+   */
+  runs: StripRun[];
+};
+
+/**
+ * Describes the message carillon.v1.Strip.
+ * Use `create(StripSchema)` to create a new message.
+ */
+export const StripSchema: GenMessage<Strip> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_resources, 21);
+
+/**
+ * One outcome of a strip.
+ *
+ * @generated from message carillon.v1.StripRun
+ */
+export type StripRun = Message<"carillon.v1.StripRun"> & {
+  /**
+   * The run.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * As in Run.
+   *
+   * @generated from field: string status = 2;
+   */
+  status: string;
+
+  /**
+   * The instant of the schedule that it stands for.
+   *
+   * @generated from field: google.protobuf.Timestamp scheduled_at = 3;
+   */
+  scheduledAt?: Timestamp | undefined;
+
+  /**
+   * When it began.
+   *
+   * @generated from field: google.protobuf.Timestamp started_at = 4;
+   */
+  startedAt?: Timestamp | undefined;
+
+  /**
+   * When it ended.
+   *
+   * @generated from field: google.protobuf.Timestamp ended_at = 5;
+   */
+  endedAt?: Timestamp | undefined;
+
+  /**
+   * From start to end; not set while it runs, and where it never started.
+   *
+   * @generated from field: optional double duration_ms = 6;
+   */
+  durationMs?: number | undefined;
+
+  /**
+   * Counted from 1.
+   *
+   * @generated from field: int32 attempt = 7;
+   */
+  attempt: number;
+};
+
+/**
+ * Describes the message carillon.v1.StripRun.
+ * Use `create(StripRunSchema)` to create a new message.
+ */
+export const StripRunSchema: GenMessage<StripRun> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_resources, 22);
+
+/**
+ * Something that a search found.
+ *
+ * @generated from message carillon.v1.SearchHit
+ */
+export type SearchHit = Message<"carillon.v1.SearchHit"> & {
+  /**
+   * job, run, worker, user or namespace.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * Its id.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * What it is called.
+   *
+   * @generated from field: string title = 3;
+   */
+  title: string;
+
+  /**
+   * What tells it from others.
+   *
+   * @generated from field: string detail = 4;
+   */
+  detail: string;
+
+  /**
+   * Where it is; empty where it is in none.
+   *
+   * @generated from field: string namespace = 5;
+   */
+  namespace: string;
+};
+
+/**
+ * Describes the message carillon.v1.SearchHit.
+ * Use `create(SearchHitSchema)` to create a new message.
+ */
+export const SearchHitSchema: GenMessage<SearchHit> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_resources, 23);
+
+/**
+ * How long something took, within 5 %.
+ *
+ * @generated from message carillon.v1.Quantiles
+ */
+export type Quantiles = Message<"carillon.v1.Quantiles"> & {
+  /**
+   * The median.
+   *
+   * @generated from field: double p50 = 1;
+   */
+  p50: number;
+
+  /**
+   * 95 % took no longer.
+   *
+   * @generated from field: double p95 = 2;
+   */
+  p95: number;
+
+  /**
+   * 99 % took no longer.
+   *
+   * @generated from field: double p99 = 3;
+   */
+  p99: number;
+};
+
+/**
+ * Describes the message carillon.v1.Quantiles.
+ * Use `create(QuantilesSchema)` to create a new message.
+ */
+export const QuantilesSchema: GenMessage<Quantiles> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_resources, 24);
+
+/**
+ * Attempts whose end was recorded in one minute or hour.
+ *
+ * @generated from message carillon.v1.StatsBucket
+ */
+export type StatsBucket = Message<"carillon.v1.StatsBucket"> & {
+  /**
+   * When it begins.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 1;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * Attempts that had started, and ended in this bucket.
+   *
+   * @generated from field: int32 started = 2;
+   */
+  started: number;
+
+  /**
+   * Ended well.
+   *
+   * @generated from field: int32 succeeded = 3;
+   */
+  succeeded: number;
+
+  /**
+   * Attempts, not runs: one that is tried again counts too.
+   *
+   * @generated from field: int32 failed = 4;
+   */
+  failed: number;
+
+  /**
+   * Took longer than they may.
+   *
+   * @generated from field: int32 timed_out = 5;
+   */
+  timedOut: number;
+
+  /**
+   * Were cancelled.
+   *
+   * @generated from field: int32 cancelled = 6;
+   */
+  cancelled: number;
+
+  /**
+   * Occurrences that did not run.
+   *
+   * @generated from field: int32 skipped = 7;
+   */
+  skipped: number;
+
+  /**
+   * Attempts that failed and are tried again.
+   *
+   * @generated from field: int32 retried = 8;
+   */
+  retried: number;
+
+  /**
+   * Attempts whose worker fell silent.
+   *
+   * @generated from field: int32 lost = 9;
+   */
+  lost: number;
+
+  /**
+   * From when it should have started to its start, in milliseconds, as in REST. Not set: not measured.
+   *
+   * @generated from field: carillon.v1.Quantiles start_delay_ms = 10;
+   */
+  startDelayMs?: Quantiles | undefined;
+
+  /**
+   * How long they took. Not set: not measured.
+   *
+   * @generated from field: carillon.v1.Quantiles duration_ms = 11;
+   */
+  durationMs?: Quantiles | undefined;
+};
+
+/**
+ * Describes the message carillon.v1.StatsBucket.
+ * Use `create(StatsBucketSchema)` to create a new message.
+ */
+export const StatsBucketSchema: GenMessage<StatsBucket> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_resources, 25);
+
+/**
+ * Failures that are alike.
+ *
+ * @generated from message carillon.v1.FailureGroup
+ */
+export type FailureGroup = Message<"carillon.v1.FailureGroup"> & {
+  /**
+   * Of the handler and the error without ids, numbers, times and addresses. other: errors past 100 groups of an hour.
+   *
+   * @generated from field: string fingerprint = 1;
+   */
+  fingerprint: string;
+
+  /**
+   * Where.
+   *
+   * @generated from field: string namespace = 2;
+   */
+  namespace: string;
+
+  /**
+   * Of whose jobs. Empty: of several.
+   *
+   * @generated from field: string handler = 3;
+   */
+  handler: string;
+
+  /**
+   * The beginning of one of the errors; what it quotes is hidden from those who may not read payloads.
+   *
+   * @generated from field: string message = 4;
+   */
+  message: string;
+
+  /**
+   * Attempts.
+   *
+   * @generated from field: int32 count = 5;
+   */
+  count: number;
+
+  /**
+   * Different jobs; of each hour, up to 20 are told apart.
+   *
+   * @generated from field: int32 jobs = 6;
+   */
+  jobs: number;
+
+  /**
+   * The first that was counted.
+   *
+   * @generated from field: google.protobuf.Timestamp first_at = 7;
+   */
+  firstAt?: Timestamp | undefined;
+
+  /**
+   * The last one.
+   *
+   * @generated from field: google.protobuf.Timestamp last_at = 8;
+   */
+  lastAt?: Timestamp | undefined;
+
+  /**
+   * A run that failed so, lately.
+   *
+   * @generated from field: string sample_run_id = 9;
+   */
+  sampleRunId: string;
+
+  /**
+   * Its job.
+   *
+   * @generated from field: string sample_job_id = 10;
+   */
+  sampleJobId: string;
+
+  /**
+   * The name of that job. Empty: it was deleted.
+   *
+   * @generated from field: string sample_job_name = 11;
+   */
+  sampleJobName: string;
+};
+
+/**
+ * Describes the message carillon.v1.FailureGroup.
+ * Use `create(FailureGroupSchema)` to create a new message.
+ */
+export const FailureGroupSchema: GenMessage<FailureGroup> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_resources, 26);
+
+/**
+ * A line that a run wrote.
+ *
+ * @generated from message carillon.v1.RunLogLine
+ */
+export type RunLogLine = Message<"carillon.v1.RunLogLine"> & {
+  /**
+   * Of the handing-out that wrote it.
+   *
+   * @generated from field: int32 epoch = 1;
+   */
+  epoch: number;
+
+  /**
+   * When.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 2;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * stdout, stderr, or system: what Carillon itself says.
+   *
+   * @generated from field: string stream = 3;
+   */
+  stream: string;
+
+  /**
+   * The line.
+   *
+   * @generated from field: string text = 4;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message carillon.v1.RunLogLine.
+ * Use `create(RunLogLineSchema)` to create a new message.
+ */
+export const RunLogLineSchema: GenMessage<RunLogLine> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_resources, 27);
+
+/**
+ * From here on lines are of this attempt.
+ *
+ * @generated from message carillon.v1.RunLogAttempt
+ */
+export type RunLogAttempt = Message<"carillon.v1.RunLogAttempt"> & {
+  /**
+   * Grows each time the run is handed out.
+   *
+   * @generated from field: int32 epoch = 1;
+   */
+  epoch: number;
+
+  /**
+   * Counted from 1. Not set: it is not known any more.
+   *
+   * @generated from field: optional int32 attempt = 2;
+   */
+  attempt?: number | undefined;
+};
+
+/**
+ * Describes the message carillon.v1.RunLogAttempt.
+ * Use `create(RunLogAttemptSchema)` to create a new message.
+ */
+export const RunLogAttemptSchema: GenMessage<RunLogAttempt> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_resources, 28);
+
+/**
+ * The run has ended, and nothing follows.
+ *
+ * @generated from message carillon.v1.RunLogEnd
+ */
+export type RunLogEnd = Message<"carillon.v1.RunLogEnd"> & {
+  /**
+   * How, as in Run.
+   *
+   * @generated from field: string status = 1;
+   */
+  status: string;
+};
+
+/**
+ * Describes the message carillon.v1.RunLogEnd.
+ * Use `create(RunLogEndSchema)` to create a new message.
+ */
+export const RunLogEndSchema: GenMessage<RunLogEnd> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_resources, 29);
+
 
 // @generated by protoc-gen-es v2.16.0 with parameter "target=ts,import_extension=ts"
 // @generated from file carillon/v1/jobs.proto (package carillon.v1, syntax proto3)
@@ -4316,7 +4905,7 @@ export const EventSchema: GenMessage<Event> = /*@__PURE__*/
  * Describes the file carillon/v1/jobs.proto.
  */
 export const file_carillon_v1_jobs: GenFile = /*@__PURE__*/
-  fileDesc("ChZjYXJpbGxvbi92MS9qb2JzLnByb3RvEgtjYXJpbGxvbi52MSL7BQoQU3VibWl0Sm9iUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEicKCHNjaGVkdWxlGAIgASgLMhUuY2FyaWxsb24udjEuU2NoZWR1bGUSFQoNY29kZV9sb2NhdGlvbhgDIAEoCRIMCgRuYW1lGAQgASgJEhEKCW5hbWVzcGFjZRgFIAEoCRIPCgdoYW5kbGVyGAYgASgJEigKB3BheWxvYWQYByABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhAKCHByaW9yaXR5GAggASgJEhgKC21heF9yZXRyaWVzGAkgASgBSACIAQESIQoFcmV0cnkYCiABKAsyEi5jYXJpbGxvbi52MS5SZXRyeRIlCgdtaXNmaXJlGAsgASgLMhQuY2FyaWxsb24udjEuTWlzZmlyZRIcCg9tYXhfY29uY3VycmVuY3kYDCABKAFIAYgBARIPCgdvdmVybGFwGA0gASgJEhwKD3RpbWVvdXRfc2Vjb25kcxgOIAEoAUgCiAEBEiIKFXN0YXJ0X3RpbWVvdXRfc2Vjb25kcxgPIAEoAUgDiAEBEjkKBmxhYmVscxgQIAMoCzIpLmNhcmlsbG9uLnYxLlN1Ym1pdEpvYlJlcXVlc3QuTGFiZWxzRW50cnkSPwoJcmVzb3VyY2VzGBEgAygLMiwuY2FyaWxsb24udjEuU3VibWl0Sm9iUmVxdWVzdC5SZXNvdXJjZXNFbnRyeRIXCg9pZGVtcG90ZW5jeV9rZXkYEiABKAkSCwoDa2V5GBMgASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaMAoOUmVzb3VyY2VzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4AUIOCgxfbWF4X3JldHJpZXNCEgoQX21heF9jb25jdXJyZW5jeUISChBfdGltZW91dF9zZWNvbmRzQhgKFl9zdGFydF90aW1lb3V0X3NlY29uZHMidQoRU3VibWl0Sm9iUmVzcG9uc2USDgoGam9iX2lkGAEgASgJEg8KB2NyZWF0ZWQYAiABKAgSHQoDam9iGAMgASgLMhAuY2FyaWxsb24udjEuSm9iEg8KB291dGNvbWUYBCABKAkSDwoHY2hhbmdlZBgFIAEoCCJpChFTdWJtaXRKb2JzUmVxdWVzdBIrCgRqb2JzGAEgAygLMh0uY2FyaWxsb24udjEuU3VibWl0Sm9iUmVxdWVzdBIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkSDgoGYXRvbWljGAMgASgIIkAKElN1Ym1pdEpvYnNSZXNwb25zZRIqCgdyZXN1bHRzGAEgAygLMhkuY2FyaWxsb24udjEuU3VibWl0dGVkSm9iIkgKDFN1Ym1pdHRlZEpvYhIOCgZqb2JfaWQYASABKAkSKAoHcmVmdXNlZBgCIAEoCzIXLmNhcmlsbG9uLnYxLlJlZnVzZWRKb2IiRwoKUmVmdXNlZEpvYhIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSDQoFZmllbGQYAyABKAkSCwoDZml4GAQgASgJIikKFlJldHJpZXZlQWxsSm9ic1JlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCSI4ChdSZXRyaWV2ZUFsbEpvYnNSZXNwb25zZRIdCgNqb2IYASABKAsyEC5jYXJpbGxvbi52MS5Kb2Ii4gMKD0xpc3RKb2JzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEhEKCW5hbWVzcGFjZRgEIAEoCRIQCghzdGF0dXNlcxgFIAMoCRINCgV0eXBlcxgGIAMoCRIQCghwcmlvcml0eRgHIAEoCRIPCgdoYW5kbGVyGAggASgJEjgKBmxhYmVscxgJIAMoCzIoLmNhcmlsbG9uLnYxLkxpc3RKb2JzUmVxdWVzdC5MYWJlbHNFbnRyeRIMCgR0ZXh0GAogASgJEhQKDG9sZGVzdF9maXJzdBgLIAEoCBIxCg1jcmVhdGVkX2FmdGVyGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5jcmVhdGVkX2JlZm9yZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEc29ydBgOIAEoCRIMCgRuYW1lGA8gASgJEgsKA2tleRgQIAEoCRISCgprZXlfcHJlZml4GBEgASgJEg8KB2luY2x1ZGUYEiADKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJLChBMaXN0Sm9ic1Jlc3BvbnNlEh4KBGpvYnMYASADKAsyEC5jYXJpbGxvbi52MS5Kb2ISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIh8KDUdldEpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIi8KDkdldEpvYlJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLmNhcmlsbG9uLnYxLkpvYiI0ChJHZXRKb2JCeUtleVJlcXVlc3QSCwoDa2V5GAEgASgJEhEKCW5hbWVzcGFjZRgCIAEoCSI0ChNHZXRKb2JCeUtleVJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLmNhcmlsbG9uLnYxLkpvYiJOCg9BcHBseUpvYlJlcXVlc3QSKgoDam9iGAEgASgLMh0uY2FyaWxsb24udjEuU3VibWl0Sm9iUmVxdWVzdBIPCgdkcnlfcnVuGAIgASgIIn4KEEFwcGx5Sm9iUmVzcG9uc2USHQoDam9iGAEgASgLMhAuY2FyaWxsb24udjEuSm9iEg8KB291dGNvbWUYAiABKAkSKQoHY2hhbmdlcxgDIAMoCzIYLmNhcmlsbG9uLnYxLkZpZWxkQ2hhbmdlEg8KB2RyeV9ydW4YBCABKAgiawoLRmllbGRDaGFuZ2USDQoFZmllbGQYASABKAkSJgoGYmVmb3JlGAIgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEiUKBWFmdGVyGAMgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlIiUKE0dldEpvYlN0YXR1c1JlcXVlc3QSDgoGam9iX2lkGAEgASgJIj4KFEdldEpvYlN0YXR1c1Jlc3BvbnNlEiYKBnN0YXR1cxgBIAEoCzIWLmNhcmlsbG9uLnYxLkpvYlN0YXR1cyKiBgoQVXBkYXRlSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSHQoQZXhwZWN0ZWRfdmVyc2lvbhgCIAEoBUgAiAEBEg0KBXJlc2V0GAMgAygJEg8KB3VzZXJfaWQYBCABKAkSJwoIc2NoZWR1bGUYBSABKAsyFS5jYXJpbGxvbi52MS5TY2hlZHVsZRIVCg1jb2RlX2xvY2F0aW9uGAYgASgJEgwKBG5hbWUYByABKAkSDwoHaGFuZGxlchgIIAEoCRIoCgdwYXlsb2FkGAkgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIQCghwcmlvcml0eRgKIAEoCRIYCgttYXhfcmV0cmllcxgLIAEoAUgBiAEBEiEKBXJldHJ5GAwgASgLMhIuY2FyaWxsb24udjEuUmV0cnkSJQoHbWlzZmlyZRgNIAEoCzIULmNhcmlsbG9uLnYxLk1pc2ZpcmUSHAoPbWF4X2NvbmN1cnJlbmN5GA4gASgBSAKIAQESDwoHb3ZlcmxhcBgPIAEoCRIcCg90aW1lb3V0X3NlY29uZHMYECABKAFIA4gBARIiChVzdGFydF90aW1lb3V0X3NlY29uZHMYESABKAFIBIgBARI5CgZsYWJlbHMYEiADKAsyKS5jYXJpbGxvbi52MS5VcGRhdGVKb2JSZXF1ZXN0LkxhYmVsc0VudHJ5Ej8KCXJlc291cmNlcxgTIAMoCzIsLmNhcmlsbG9uLnYxLlVwZGF0ZUpvYlJlcXVlc3QuUmVzb3VyY2VzRW50cnkSCwoDa2V5GBQgASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaMAoOUmVzb3VyY2VzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4AUITChFfZXhwZWN0ZWRfdmVyc2lvbkIOCgxfbWF4X3JldHJpZXNCEgoQX21heF9jb25jdXJyZW5jeUISChBfdGltZW91dF9zZWNvbmRzQhgKFl9zdGFydF90aW1lb3V0X3NlY29uZHMidQoRVXBkYXRlSm9iUmVzcG9uc2USDgoGam9iX2lkGAEgASgJEg8KB3ZlcnNpb24YAiABKAUSHQoDam9iGAMgASgLMhAuY2FyaWxsb24udjEuSm9iEg8KB291dGNvbWUYBCABKAkSDwoHY2hhbmdlZBgFIAEoCCJVCg9QYXVzZUpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAiABKAVIAIgBAUITChFfZXhwZWN0ZWRfdmVyc2lvbiJjChBQYXVzZUpvYlJlc3BvbnNlEg4KBmpvYl9pZBgBIAEoCRIdCgNqb2IYAiABKAsyEC5jYXJpbGxvbi52MS5Kb2ISDwoHb3V0Y29tZRgDIAEoCRIPCgdjaGFuZ2VkGAQgASgIIlYKEFJlc3VtZUpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAiABKAVIAIgBAUITChFfZXhwZWN0ZWRfdmVyc2lvbiJkChFSZXN1bWVKb2JSZXNwb25zZRIOCgZqb2JfaWQYASABKAkSHQoDam9iGAIgASgLMhAuY2FyaWxsb24udjEuSm9iEg8KB291dGNvbWUYAyABKAkSDwoHY2hhbmdlZBgEIAEoCCJ9Cg9Ta2lwRmlyZVJlcXVlc3QSDgoGam9iX2lkGAEgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAiABKAVIAIgBARImCgJhdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCEwoRX2V4cGVjdGVkX3ZlcnNpb24iYwoQU2tpcEZpcmVSZXNwb25zZRIOCgZqb2JfaWQYASABKAkSHQoDam9iGAIgASgLMhAuY2FyaWxsb24udjEuSm9iEg8KB291dGNvbWUYAyABKAkSDwoHY2hhbmdlZBgEIAEoCCJ/ChFVbnNraXBGaXJlUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSHQoQZXhwZWN0ZWRfdmVyc2lvbhgCIAEoBUgAiAEBEiYKAmF0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEITChFfZXhwZWN0ZWRfdmVyc2lvbiJlChJVbnNraXBGaXJlUmVzcG9uc2USDgoGam9iX2lkGAEgASgJEh0KA2pvYhgCIAEoCzIQLmNhcmlsbG9uLnYxLkpvYhIPCgdvdXRjb21lGAMgASgJEg8KB2NoYW5nZWQYBCABKAgiVgoQQ2FuY2VsSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSHQoQZXhwZWN0ZWRfdmVyc2lvbhgCIAEoBUgAiAEBQhMKEV9leHBlY3RlZF92ZXJzaW9uImQKEUNhbmNlbEpvYlJlc3BvbnNlEg4KBmpvYl9pZBgBIAEoCRIdCgNqb2IYAiABKAsyEC5jYXJpbGxvbi52MS5Kb2ISDwoHb3V0Y29tZRgDIAEoCRIPCgdjaGFuZ2VkGAQgASgIImcKEERlbGV0ZUpvYlJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIOCgZqb2JfaWQYAiABKAkSHQoQZXhwZWN0ZWRfdmVyc2lvbhgDIAEoBUgAiAEBQhMKEV9leHBlY3RlZF92ZXJzaW9uIiMKEURlbGV0ZUpvYlJlc3BvbnNlEg4KBmpvYl9pZBgBIAEoCSJzChBSdW5Kb2JOb3dSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkSJgoFaW5wdXQYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Eg4KBnJlYXNvbhgEIAEoCSJCChFSdW5Kb2JOb3dSZXNwb25zZRIOCgZqb2JfaWQYASABKAkSDgoGcnVuX2lkGAIgASgJEg0KBWFkZGVkGAMgASgIIioKGUdldEpvYnNJbk5leHQ1TWluc1JlcXVlc3QSDQoFbGltaXQYASABKAUiVQoaR2V0Sm9ic0luTmV4dDVNaW5zUmVzcG9uc2USJgoEam9icxgBIAMoCzIYLmNhcmlsbG9uLnYxLlVwY29taW5nSm9iEg8KB3BhcnRpYWwYAiABKAgiSwoXTGlzdFVwY29taW5nSm9ic1JlcXVlc3QSDgoGd2l0aGluGAEgASgJEg0KBWxpbWl0GAIgASgFEhEKCW5hbWVzcGFjZRgDIAEoCSJTChhMaXN0VXBjb21pbmdKb2JzUmVzcG9uc2USJgoEam9icxgBIAMoCzIYLmNhcmlsbG9uLnYxLlVwY29taW5nSm9iEg8KB3BhcnRpYWwYAiABKAgi+gIKCUpvYkZpbHRlchIPCgd1c2VyX2lkGAEgASgJEhEKCW5hbWVzcGFjZRgCIAEoCRIQCghzdGF0dXNlcxgDIAMoCRINCgV0eXBlcxgEIAMoCRIQCghwcmlvcml0eRgFIAEoCRIPCgdoYW5kbGVyGAYgASgJEjIKBmxhYmVscxgHIAMoCzIiLmNhcmlsbG9uLnYxLkpvYkZpbHRlci5MYWJlbHNFbnRyeRIMCgR0ZXh0GAggASgJEjEKDWNyZWF0ZWRfYWZ0ZXIYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKDmNyZWF0ZWRfYmVmb3JlGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRuYW1lGAsgASgJEgsKA2tleRgMIAEoCRISCgprZXlfcHJlZml4GA0gASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEihQEKFUJ1bGtDaGFuZ2VKb2JzUmVxdWVzdBIOCgZhY3Rpb24YASABKAkSJgoGZmlsdGVyGAIgASgLMhYuY2FyaWxsb24udjEuSm9iRmlsdGVyEg8KB2RyeV9ydW4YAyABKAgSEgoKcGFnZV90b2tlbhgEIAEoCRIPCgdqb2JfaWRzGAUgAygJIlYKCkJ1bGtSZXN1bHQSDgoGam9iX2lkGAEgASgJEg8KB291dGNvbWUYAiABKAkSJwoFZXJyb3IYAyABKAsyGC5jYXJpbGxvbi52MS5CdWxrUmVmdXNhbCIsCgtCdWxrUmVmdXNhbBIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkisgEKFkJ1bGtDaGFuZ2VKb2JzUmVzcG9uc2USDwoHbWF0Y2hlZBgBIAEoBRIPCgdjaGFuZ2VkGAIgASgFEg8KB3JlZnVzZWQYAyABKAUSDwoHam9iX2lkcxgEIAMoCRIXCg9uZXh0X3BhZ2VfdG9rZW4YBSABKAkSEQoJdW5jaGFuZ2VkGAYgASgFEigKB3Jlc3VsdHMYByADKAsyFy5jYXJpbGxvbi52MS5CdWxrUmVzdWx0IjIKEUdldEpvYkxvZ3NSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRINCgVsaW1pdBgCIAEoBSJJChJHZXRKb2JMb2dzUmVzcG9uc2USDgoGam9iX2lkGAEgASgJEiMKBWxpbmVzGAIgAygLMhQuY2FyaWxsb24udjEuTG9nTGluZSLJAQoWUHJldmlld1NjaGVkdWxlUmVxdWVzdBInCghzY2hlZHVsZRgBIAEoCzIVLmNhcmlsbG9uLnYxLlNjaGVkdWxlEg0KBWNvdW50GAIgASgFEikKBWFmdGVyGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgV1bnRpbBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGam9iX2lkGAUgASgJEhEKCW5hbWVzcGFjZRgGIAEoCSJPCghPdGhlcnNBdBImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFY291bnQYAiABKAUSDAoEbW9yZRgDIAEoCCInCghEYXlDb3VudBIMCgRkYXRlGAEgASgJEg0KBWNvdW50GAIgASgFIvwBChdQcmV2aWV3U2NoZWR1bGVSZXNwb25zZRITCgtkZXNjcmlwdGlvbhgBIAEoCRIRCgl0aW1lX3pvbmUYAiABKAkSIAoFZmlyZXMYAyADKAsyES5jYXJpbGxvbi52MS5GaXJlEi4KCHdhcm5pbmdzGAQgAygLMhwuY2FyaWxsb24udjEuU2NoZWR1bGVXYXJuaW5nEhUKDXNjaGVkdWxlX3R5cGUYBSABKAkSJgoHcGVyX2RheRgGIAMoCzIVLmNhcmlsbG9uLnYxLkRheUNvdW50EigKCW90aGVyc19hdBgHIAMoCzIVLmNhcmlsbG9uLnYxLk90aGVyc0F0Il8KFUdldEV4ZWNIaXN0b3J5UmVxdWVzdBIPCgdpbmNsdWRlGAQgAygJEg4KBmpvYl9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJRChZHZXRFeGVjSGlzdG9yeVJlc3BvbnNlEh4KBHJ1bnMYASADKAsyEC5jYXJpbGxvbi52MS5SdW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIvYCCg9MaXN0UnVuc1JlcXVlc3QSEAoGam9iX2lkGAEgASgJSAASEwoJd29ya2VyX2lkGAIgASgJSAASEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkSEAoIc3RhdHVzZXMYBSADKAkSEQoJbmFtZXNwYWNlGAYgASgJEg8KB3VzZXJfaWQYByABKAkSDwoHaGFuZGxlchgIIAEoCRI4CgZsYWJlbHMYCSADKAsyKC5jYXJpbGxvbi52MS5MaXN0UnVuc1JlcXVlc3QuTGFiZWxzRW50cnkSDQoFZXJyb3IYCiABKAkSDQoFc2luY2UYCyABKAkSDQoFdW50aWwYDCABKAkSDwoHaW5jbHVkZRgNIAMoCRIQCghhdHRlbXB0cxgOIAEoCRIPCgdmYWlsdXJlGA8gASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBAoCb2YiSwoQTGlzdFJ1bnNSZXNwb25zZRIeCgRydW5zGAEgAygLMhAuY2FyaWxsb24udjEuUnVuEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIfCg1HZXRSdW5SZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCSLJAgoOR2V0UnVuUmVzcG9uc2USHQoDcnVuGAEgASgLMhAuY2FyaWxsb24udjEuUnVuEiIKCGF0dGVtcHRzGAIgAygLMhAuY2FyaWxsb24udjEuUnVuEiYKBWlucHV0GAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIuCgpjaGVja3BvaW50GAQgASgLMhouY2FyaWxsb24udjEuUnVuQ2hlY2twb2ludBIsCgtkZWFkX2xldHRlchgFIAEoCzIXLmNhcmlsbG9uLnYxLkRlYWRMZXR0ZXISFQoNb3JpZ2luX3J1bl9pZBgGIAEoCRIUCgxyZXF1ZXN0ZWRfYnkYByABKAkSKwoLcmVwZWF0ZWRfYXMYCCADKAsyFi5jYXJpbGxvbi52MS5SdW5SZXBlYXQSFAoMY2FuY2VsbGVkX2J5GAkgASgJImMKCVJ1blJlcGVhdBIOCgZydW5faWQYASABKAkSFAoMcmVxdWVzdGVkX2J5GAIgASgJEjAKDHJlcXVlc3RlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiKQoXR2V0UnVuQ2hlY2twb2ludFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJInEKGEdldFJ1bkNoZWNrcG9pbnRSZXNwb25zZRIuCgpjaGVja3BvaW50GAEgASgLMhouY2FyaWxsb24udjEuUnVuQ2hlY2twb2ludBIlCgV2YWx1ZRgCIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZSIjChFHZXRSdW5Mb2dzUmVxdWVzdBIOCgZydW5faWQYASABKAkiWQoSR2V0UnVuTG9nc1Jlc3BvbnNlEg4KBmpvYl9pZBgBIAEoCRIOCgZydW5faWQYAiABKAkSIwoFbGluZXMYAyADKAsyFC5jYXJpbGxvbi52MS5Mb2dMaW5lIiIKEENhbmNlbFJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJIoQBChFDYW5jZWxSdW5SZXNwb25zZRIOCgZydW5faWQYASABKAkSDgoGc3RhdHVzGAIgASgJEg8KB291dGNvbWUYAyABKAkSDwoHY2hhbmdlZBgEIAEoCBIOCgZqb2JfaWQYBSABKAkSHQoDcnVuGAYgASgLMhAuY2FyaWxsb24udjEuUnVuIokBCg9SZXJ1blJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRImCgVpbnB1dBgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSDgoGcmVhc29uGAQgASgJEhUKDXdpdGhvdXRfaW5wdXQYBSABKAgiQQoQUmVydW5SdW5SZXNwb25zZRIOCgZqb2JfaWQYASABKAkSDgoGcnVuX2lkGAIgASgJEg0KBWFkZGVkGAMgASgIIrsCChZMaXN0RGVhZExldHRlcnNSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCRIOCgZyZWFzb24YBCABKAkSDwoHaGFuZGxlchgFIAEoCRIRCgluYW1lc3BhY2UYBiABKAkSDwoHdXNlcl9pZBgHIAEoCRIuCgpkaWVkX2FmdGVyGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtkaWVkX2JlZm9yZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoIcmVkcml2ZW4YCiABKAhIAIgBARIUCgdoYW5kbGVkGAsgASgISAGIAQFCCwoJX3JlZHJpdmVuQgoKCF9oYW5kbGVkImEKF0xpc3REZWFkTGV0dGVyc1Jlc3BvbnNlEi0KDGRlYWRfbGV0dGVycxgBIAMoCzIXLmNhcmlsbG9uLnYxLkRlYWRMZXR0ZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiYKFEdldERlYWRMZXR0ZXJSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCSJFChVHZXREZWFkTGV0dGVyUmVzcG9uc2USLAoLZGVhZF9sZXR0ZXIYASABKAsyFy5jYXJpbGxvbi52MS5EZWFkTGV0dGVyIioKGFJlZHJpdmVEZWFkTGV0dGVyUmVxdWVzdBIOCgZydW5faWQYASABKAkiUgoZUmVkcml2ZURlYWRMZXR0ZXJSZXNwb25zZRIOCgZqb2JfaWQYASABKAkSDgoGcnVuX2lkGAIgASgJEhUKDXJlZHJpdmVuX2Zyb20YAyABKAkiyAEKEERlYWRMZXR0ZXJGaWx0ZXISDgoGam9iX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCRIPCgdoYW5kbGVyGAMgASgJEhEKCW5hbWVzcGFjZRgEIAEoCRIPCgd1c2VyX2lkGAUgASgJEi4KCmRpZWRfYWZ0ZXIYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RpZWRfYmVmb3JlGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKPAQoZUmVkcml2ZURlYWRMZXR0ZXJzUmVxdWVzdBItCgZmaWx0ZXIYASABKAsyHS5jYXJpbGxvbi52MS5EZWFkTGV0dGVyRmlsdGVyEg8KB2RyeV9ydW4YAiABKAgSDQoFbGltaXQYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCRIPCgdydW5faWRzGAUgAygJIn0KDVJlZHJpdmVSZXN1bHQSDgoGcnVuX2lkGAEgASgJEg8KB291dGNvbWUYAiABKAkSDgoGam9iX2lkGAMgASgJEhIKCm5ld19ydW5faWQYBCABKAkSJwoFZXJyb3IYBSABKAsyGC5jYXJpbGxvbi52MS5CdWxrUmVmdXNhbCK6AQoaUmVkcml2ZURlYWRMZXR0ZXJzUmVzcG9uc2USDwoHbWF0Y2hlZBgBIAEoBRIQCghyZWRyaXZlbhgCIAEoBRIPCgdyZWZ1c2VkGAMgASgFEg8KB3J1bl9pZHMYBCADKAkSFwoPbmV4dF9wYWdlX3Rva2VuGAUgASgJEhEKCXVuY2hhbmdlZBgGIAEoBRIrCgdyZXN1bHRzGAcgAygLMhouY2FyaWxsb24udjEuUmVkcml2ZVJlc3VsdCLFAQoSTGlzdFdvcmtlcnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJEjsKBmxhYmVscxgDIAMoCzIrLmNhcmlsbG9uLnYxLkxpc3RXb3JrZXJzUmVxdWVzdC5MYWJlbHNFbnRyeRISCgVhbGl2ZRgEIAEoCEgAiAEBGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCAoGX2FsaXZlIlQKE0xpc3RXb3JrZXJzUmVzcG9uc2USJAoHd29ya2VycxgBIAMoCzITLmNhcmlsbG9uLnYxLldvcmtlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJQoQR2V0V29ya2VyUmVxdWVzdBIRCgl3b3JrZXJfaWQYASABKAkiOAoRR2V0V29ya2VyUmVzcG9uc2USIwoGd29ya2VyGAEgASgLMhMuY2FyaWxsb24udjEuV29ya2VyIjwKE0xpc3RIYW5kbGVyc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiVwoUTGlzdEhhbmRsZXJzUmVzcG9uc2USJgoIaGFuZGxlcnMYASADKAsyFC5jYXJpbGxvbi52MS5IYW5kbGVyEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIhChFHZXRIYW5kbGVyUmVxdWVzdBIMCgRuYW1lGAEgASgJIjsKEkdldEhhbmRsZXJSZXNwb25zZRIlCgdoYW5kbGVyGAEgASgLMhQuY2FyaWxsb24udjEuSGFuZGxlciInChJEcmFpbldvcmtlclJlcXVlc3QSEQoJd29ya2VyX2lkGAEgASgJIjoKE0RyYWluV29ya2VyUmVzcG9uc2USIwoGd29ya2VyGAEgASgLMhMuY2FyaWxsb24udjEuV29ya2VyIikKFFVuZHJhaW5Xb3JrZXJSZXF1ZXN0EhEKCXdvcmtlcl9pZBgBIAEoCSI8ChVVbmRyYWluV29ya2VyUmVzcG9uc2USIwoGd29ya2VyGAEgASgLMhMuY2FyaWxsb24udjEuV29ya2VyIoMCChFMaXN0RXZlbnRzUmVxdWVzdBINCgV0eXBlcxgBIAMoCRIOCgZqb2JfaWQYAiABKAkSDgoGcnVuX2lkGAMgASgJEhEKCW5hbWVzcGFjZRgEIAEoCRIQCghhZnRlcl9pZBgFIAEoCRIPCgd1c2VyX2lkGAYgASgJEg8KB2hhbmRsZXIYByABKAkSOgoGbGFiZWxzGAggAygLMiouY2FyaWxsb24udjEuTGlzdEV2ZW50c1JlcXVlc3QuTGFiZWxzRW50cnkSDQoFbGltaXQYCSABKAUaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJPChJMaXN0RXZlbnRzUmVzcG9uc2USIgoGZXZlbnRzGAEgAygLMhIuY2FyaWxsb24udjEuRXZlbnQSFQoNbmV4dF9hZnRlcl9pZBgCIAEoCSL2AQoSV2F0Y2hFdmVudHNSZXF1ZXN0Eg0KBXR5cGVzGAEgAygJEg4KBmpvYl9pZBgCIAEoCRIOCgZydW5faWQYAyABKAkSEQoJbmFtZXNwYWNlGAQgASgJEhAKCGFmdGVyX2lkGAUgASgJEg8KB3VzZXJfaWQYBiABKAkSDwoHaGFuZGxlchgHIAEoCRI7CgZsYWJlbHMYCCADKAsyKy5jYXJpbGxvbi52MS5XYXRjaEV2ZW50c1JlcXVlc3QuTGFiZWxzRW50cnkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASI4ChNXYXRjaEV2ZW50c1Jlc3BvbnNlEiEKBWV2ZW50GAEgASgLMhIuY2FyaWxsb24udjEuRXZlbnQy7BkKCkpvYlNlcnZpY2USSgoJU3VibWl0Sm9iEh0uY2FyaWxsb24udjEuU3VibWl0Sm9iUmVxdWVzdBoeLmNhcmlsbG9uLnYxLlN1Ym1pdEpvYlJlc3BvbnNlEk0KClN1Ym1pdEpvYnMSHi5jYXJpbGxvbi52MS5TdWJtaXRKb2JzUmVxdWVzdBofLmNhcmlsbG9uLnYxLlN1Ym1pdEpvYnNSZXNwb25zZRJeCg9SZXRyaWV2ZUFsbEpvYnMSIy5jYXJpbGxvbi52MS5SZXRyaWV2ZUFsbEpvYnNSZXF1ZXN0GiQuY2FyaWxsb24udjEuUmV0cmlldmVBbGxKb2JzUmVzcG9uc2UwARJHCghMaXN0Sm9icxIcLmNhcmlsbG9uLnYxLkxpc3RKb2JzUmVxdWVzdBodLmNhcmlsbG9uLnYxLkxpc3RKb2JzUmVzcG9uc2USQQoGR2V0Sm9iEhouY2FyaWxsb24udjEuR2V0Sm9iUmVxdWVzdBobLmNhcmlsbG9uLnYxLkdldEpvYlJlc3BvbnNlElAKC0dldEpvYkJ5S2V5Eh8uY2FyaWxsb24udjEuR2V0Sm9iQnlLZXlSZXF1ZXN0GiAuY2FyaWxsb24udjEuR2V0Sm9iQnlLZXlSZXNwb25zZRJHCghBcHBseUpvYhIcLmNhcmlsbG9uLnYxLkFwcGx5Sm9iUmVxdWVzdBodLmNhcmlsbG9uLnYxLkFwcGx5Sm9iUmVzcG9uc2USUwoMR2V0Sm9iU3RhdHVzEiAuY2FyaWxsb24udjEuR2V0Sm9iU3RhdHVzUmVxdWVzdBohLmNhcmlsbG9uLnYxLkdldEpvYlN0YXR1c1Jlc3BvbnNlEkoKCVVwZGF0ZUpvYhIdLmNhcmlsbG9uLnYxLlVwZGF0ZUpvYlJlcXVlc3QaHi5jYXJpbGxvbi52MS5VcGRhdGVKb2JSZXNwb25zZRJHCghQYXVzZUpvYhIcLmNhcmlsbG9uLnYxLlBhdXNlSm9iUmVxdWVzdBodLmNhcmlsbG9uLnYxLlBhdXNlSm9iUmVzcG9uc2USSgoJUmVzdW1lSm9iEh0uY2FyaWxsb24udjEuUmVzdW1lSm9iUmVxdWVzdBoeLmNhcmlsbG9uLnYxLlJlc3VtZUpvYlJlc3BvbnNlEkcKCFNraXBGaXJlEhwuY2FyaWxsb24udjEuU2tpcEZpcmVSZXF1ZXN0Gh0uY2FyaWxsb24udjEuU2tpcEZpcmVSZXNwb25zZRJNCgpVbnNraXBGaXJlEh4uY2FyaWxsb24udjEuVW5za2lwRmlyZVJlcXVlc3QaHy5jYXJpbGxvbi52MS5VbnNraXBGaXJlUmVzcG9uc2USSgoJQ2FuY2VsSm9iEh0uY2FyaWxsb24udjEuQ2FuY2VsSm9iUmVxdWVzdBoeLmNhcmlsbG9uLnYxLkNhbmNlbEpvYlJlc3BvbnNlEkoKCURlbGV0ZUpvYhIdLmNhcmlsbG9uLnYxLkRlbGV0ZUpvYlJlcXVlc3QaHi5jYXJpbGxvbi52MS5EZWxldGVKb2JSZXNwb25zZRJKCglSdW5Kb2JOb3cSHS5jYXJpbGxvbi52MS5SdW5Kb2JOb3dSZXF1ZXN0Gh4uY2FyaWxsb24udjEuUnVuSm9iTm93UmVzcG9uc2USZQoSR2V0Sm9ic0luTmV4dDVNaW5zEiYuY2FyaWxsb24udjEuR2V0Sm9ic0luTmV4dDVNaW5zUmVxdWVzdBonLmNhcmlsbG9uLnYxLkdldEpvYnNJbk5leHQ1TWluc1Jlc3BvbnNlEl8KEExpc3RVcGNvbWluZ0pvYnMSJC5jYXJpbGxvbi52MS5MaXN0VXBjb21pbmdKb2JzUmVxdWVzdBolLmNhcmlsbG9uLnYxLkxpc3RVcGNvbWluZ0pvYnNSZXNwb25zZRJZCg5CdWxrQ2hhbmdlSm9icxIiLmNhcmlsbG9uLnYxLkJ1bGtDaGFuZ2VKb2JzUmVxdWVzdBojLmNhcmlsbG9uLnYxLkJ1bGtDaGFuZ2VKb2JzUmVzcG9uc2USTQoKR2V0Sm9iTG9ncxIeLmNhcmlsbG9uLnYxLkdldEpvYkxvZ3NSZXF1ZXN0Gh8uY2FyaWxsb24udjEuR2V0Sm9iTG9nc1Jlc3BvbnNlElwKD1ByZXZpZXdTY2hlZHVsZRIjLmNhcmlsbG9uLnYxLlByZXZpZXdTY2hlZHVsZVJlcXVlc3QaJC5jYXJpbGxvbi52MS5QcmV2aWV3U2NoZWR1bGVSZXNwb25zZRJZCg5HZXRFeGVjSGlzdG9yeRIiLmNhcmlsbG9uLnYxLkdldEV4ZWNIaXN0b3J5UmVxdWVzdBojLmNhcmlsbG9uLnYxLkdldEV4ZWNIaXN0b3J5UmVzcG9uc2USRwoITGlzdFJ1bnMSHC5jYXJpbGxvbi52MS5MaXN0UnVuc1JlcXVlc3QaHS5jYXJpbGxvbi52MS5MaXN0UnVuc1Jlc3BvbnNlEkEKBkdldFJ1bhIaLmNhcmlsbG9uLnYxLkdldFJ1blJlcXVlc3QaGy5jYXJpbGxvbi52MS5HZXRSdW5SZXNwb25zZRJfChBHZXRSdW5DaGVja3BvaW50EiQuY2FyaWxsb24udjEuR2V0UnVuQ2hlY2twb2ludFJlcXVlc3QaJS5jYXJpbGxvbi52MS5HZXRSdW5DaGVja3BvaW50UmVzcG9uc2USTQoKR2V0UnVuTG9ncxIeLmNhcmlsbG9uLnYxLkdldFJ1bkxvZ3NSZXF1ZXN0Gh8uY2FyaWxsb24udjEuR2V0UnVuTG9nc1Jlc3BvbnNlEkoKCUNhbmNlbFJ1bhIdLmNhcmlsbG9uLnYxLkNhbmNlbFJ1blJlcXVlc3QaHi5jYXJpbGxvbi52MS5DYW5jZWxSdW5SZXNwb25zZRJHCghSZXJ1blJ1bhIcLmNhcmlsbG9uLnYxLlJlcnVuUnVuUmVxdWVzdBodLmNhcmlsbG9uLnYxLlJlcnVuUnVuUmVzcG9uc2USXAoPTGlzdERlYWRMZXR0ZXJzEiMuY2FyaWxsb24udjEuTGlzdERlYWRMZXR0ZXJzUmVxdWVzdBokLmNhcmlsbG9uLnYxLkxpc3REZWFkTGV0dGVyc1Jlc3BvbnNlElYKDUdldERlYWRMZXR0ZXISIS5jYXJpbGxvbi52MS5HZXREZWFkTGV0dGVyUmVxdWVzdBoiLmNhcmlsbG9uLnYxLkdldERlYWRMZXR0ZXJSZXNwb25zZRJiChFSZWRyaXZlRGVhZExldHRlchIlLmNhcmlsbG9uLnYxLlJlZHJpdmVEZWFkTGV0dGVyUmVxdWVzdBomLmNhcmlsbG9uLnYxLlJlZHJpdmVEZWFkTGV0dGVyUmVzcG9uc2USZQoSUmVkcml2ZURlYWRMZXR0ZXJzEiYuY2FyaWxsb24udjEuUmVkcml2ZURlYWRMZXR0ZXJzUmVxdWVzdBonLmNhcmlsbG9uLnYxLlJlZHJpdmVEZWFkTGV0dGVyc1Jlc3BvbnNlElAKC0xpc3RXb3JrZXJzEh8uY2FyaWxsb24udjEuTGlzdFdvcmtlcnNSZXF1ZXN0GiAuY2FyaWxsb24udjEuTGlzdFdvcmtlcnNSZXNwb25zZRJKCglHZXRXb3JrZXISHS5jYXJpbGxvbi52MS5HZXRXb3JrZXJSZXF1ZXN0Gh4uY2FyaWxsb24udjEuR2V0V29ya2VyUmVzcG9uc2USUAoLRHJhaW5Xb3JrZXISHy5jYXJpbGxvbi52MS5EcmFpbldvcmtlclJlcXVlc3QaIC5jYXJpbGxvbi52MS5EcmFpbldvcmtlclJlc3BvbnNlElYKDVVuZHJhaW5Xb3JrZXISIS5jYXJpbGxvbi52MS5VbmRyYWluV29ya2VyUmVxdWVzdBoiLmNhcmlsbG9uLnYxLlVuZHJhaW5Xb3JrZXJSZXNwb25zZRJTCgxMaXN0SGFuZGxlcnMSIC5jYXJpbGxvbi52MS5MaXN0SGFuZGxlcnNSZXF1ZXN0GiEuY2FyaWxsb24udjEuTGlzdEhhbmRsZXJzUmVzcG9uc2USTQoKR2V0SGFuZGxlchIeLmNhcmlsbG9uLnYxLkdldEhhbmRsZXJSZXF1ZXN0Gh8uY2FyaWxsb24udjEuR2V0SGFuZGxlclJlc3BvbnNlEk0KCkxpc3RFdmVudHMSHi5jYXJpbGxvbi52MS5MaXN0RXZlbnRzUmVxdWVzdBofLmNhcmlsbG9uLnYxLkxpc3RFdmVudHNSZXNwb25zZRJSCgtXYXRjaEV2ZW50cxIfLmNhcmlsbG9uLnYxLldhdGNoRXZlbnRzUmVxdWVzdBogLmNhcmlsbG9uLnYxLldhdGNoRXZlbnRzUmVzcG9uc2UwAWIGcHJvdG8z", [file_carillon_v1_resources, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChZjYXJpbGxvbi92MS9qb2JzLnByb3RvEgtjYXJpbGxvbi52MSL7BQoQU3VibWl0Sm9iUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEicKCHNjaGVkdWxlGAIgASgLMhUuY2FyaWxsb24udjEuU2NoZWR1bGUSFQoNY29kZV9sb2NhdGlvbhgDIAEoCRIMCgRuYW1lGAQgASgJEhEKCW5hbWVzcGFjZRgFIAEoCRIPCgdoYW5kbGVyGAYgASgJEigKB3BheWxvYWQYByABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhAKCHByaW9yaXR5GAggASgJEhgKC21heF9yZXRyaWVzGAkgASgBSACIAQESIQoFcmV0cnkYCiABKAsyEi5jYXJpbGxvbi52MS5SZXRyeRIlCgdtaXNmaXJlGAsgASgLMhQuY2FyaWxsb24udjEuTWlzZmlyZRIcCg9tYXhfY29uY3VycmVuY3kYDCABKAFIAYgBARIPCgdvdmVybGFwGA0gASgJEhwKD3RpbWVvdXRfc2Vjb25kcxgOIAEoAUgCiAEBEiIKFXN0YXJ0X3RpbWVvdXRfc2Vjb25kcxgPIAEoAUgDiAEBEjkKBmxhYmVscxgQIAMoCzIpLmNhcmlsbG9uLnYxLlN1Ym1pdEpvYlJlcXVlc3QuTGFiZWxzRW50cnkSPwoJcmVzb3VyY2VzGBEgAygLMiwuY2FyaWxsb24udjEuU3VibWl0Sm9iUmVxdWVzdC5SZXNvdXJjZXNFbnRyeRIXCg9pZGVtcG90ZW5jeV9rZXkYEiABKAkSCwoDa2V5GBMgASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaMAoOUmVzb3VyY2VzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4AUIOCgxfbWF4X3JldHJpZXNCEgoQX21heF9jb25jdXJyZW5jeUISChBfdGltZW91dF9zZWNvbmRzQhgKFl9zdGFydF90aW1lb3V0X3NlY29uZHMidQoRU3VibWl0Sm9iUmVzcG9uc2USDgoGam9iX2lkGAEgASgJEg8KB2NyZWF0ZWQYAiABKAgSHQoDam9iGAMgASgLMhAuY2FyaWxsb24udjEuSm9iEg8KB291dGNvbWUYBCABKAkSDwoHY2hhbmdlZBgFIAEoCCJpChFTdWJtaXRKb2JzUmVxdWVzdBIrCgRqb2JzGAEgAygLMh0uY2FyaWxsb24udjEuU3VibWl0Sm9iUmVxdWVzdBIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkSDgoGYXRvbWljGAMgASgIIkAKElN1Ym1pdEpvYnNSZXNwb25zZRIqCgdyZXN1bHRzGAEgAygLMhkuY2FyaWxsb24udjEuU3VibWl0dGVkSm9iImoKDFN1Ym1pdHRlZEpvYhIOCgZqb2JfaWQYASABKAkSKAoHcmVmdXNlZBgCIAEoCzIXLmNhcmlsbG9uLnYxLlJlZnVzZWRKb2ISDwoHb3V0Y29tZRgDIAEoCRIPCgdjcmVhdGVkGAQgASgIIkcKClJlZnVzZWRKb2ISDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEg0KBWZpZWxkGAMgASgJEgsKA2ZpeBgEIAEoCSIpChZSZXRyaWV2ZUFsbEpvYnNSZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkiOAoXUmV0cmlldmVBbGxKb2JzUmVzcG9uc2USHQoDam9iGAEgASgLMhAuY2FyaWxsb24udjEuSm9iIuIDCg9MaXN0Sm9ic1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSDwoHdXNlcl9pZBgDIAEoCRIRCgluYW1lc3BhY2UYBCABKAkSEAoIc3RhdHVzZXMYBSADKAkSDQoFdHlwZXMYBiADKAkSEAoIcHJpb3JpdHkYByABKAkSDwoHaGFuZGxlchgIIAEoCRI4CgZsYWJlbHMYCSADKAsyKC5jYXJpbGxvbi52MS5MaXN0Sm9ic1JlcXVlc3QuTGFiZWxzRW50cnkSDAoEdGV4dBgKIAEoCRIUCgxvbGRlc3RfZmlyc3QYCyABKAgSMQoNY3JlYXRlZF9hZnRlchgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOY3JlYXRlZF9iZWZvcmUYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBHNvcnQYDiABKAkSDAoEbmFtZRgPIAEoCRILCgNrZXkYECABKAkSEgoKa2V5X3ByZWZpeBgRIAEoCRIPCgdpbmNsdWRlGBIgAygJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiSwoQTGlzdEpvYnNSZXNwb25zZRIeCgRqb2JzGAEgAygLMhAuY2FyaWxsb24udjEuSm9iEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIfCg1HZXRKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCSIvCg5HZXRKb2JSZXNwb25zZRIdCgNqb2IYASABKAsyEC5jYXJpbGxvbi52MS5Kb2IiNAoSR2V0Sm9iQnlLZXlSZXF1ZXN0EgsKA2tleRgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkiNAoTR2V0Sm9iQnlLZXlSZXNwb25zZRIdCgNqb2IYASABKAsyEC5jYXJpbGxvbi52MS5Kb2IiTgoPQXBwbHlKb2JSZXF1ZXN0EioKA2pvYhgBIAEoCzIdLmNhcmlsbG9uLnYxLlN1Ym1pdEpvYlJlcXVlc3QSDwoHZHJ5X3J1bhgCIAEoCCJ+ChBBcHBseUpvYlJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLmNhcmlsbG9uLnYxLkpvYhIPCgdvdXRjb21lGAIgASgJEikKB2NoYW5nZXMYAyADKAsyGC5jYXJpbGxvbi52MS5GaWVsZENoYW5nZRIPCgdkcnlfcnVuGAQgASgIImsKC0ZpZWxkQ2hhbmdlEg0KBWZpZWxkGAEgASgJEiYKBmJlZm9yZRgCIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIlCgVhZnRlchgDIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZSIlChNHZXRKb2JTdGF0dXNSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCSI+ChRHZXRKb2JTdGF0dXNSZXNwb25zZRImCgZzdGF0dXMYASABKAsyFi5jYXJpbGxvbi52MS5Kb2JTdGF0dXMiogYKEFVwZGF0ZUpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAiABKAVIAIgBARINCgVyZXNldBgDIAMoCRIPCgd1c2VyX2lkGAQgASgJEicKCHNjaGVkdWxlGAUgASgLMhUuY2FyaWxsb24udjEuU2NoZWR1bGUSFQoNY29kZV9sb2NhdGlvbhgGIAEoCRIMCgRuYW1lGAcgASgJEg8KB2hhbmRsZXIYCCABKAkSKAoHcGF5bG9hZBgJIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEAoIcHJpb3JpdHkYCiABKAkSGAoLbWF4X3JldHJpZXMYCyABKAFIAYgBARIhCgVyZXRyeRgMIAEoCzISLmNhcmlsbG9uLnYxLlJldHJ5EiUKB21pc2ZpcmUYDSABKAsyFC5jYXJpbGxvbi52MS5NaXNmaXJlEhwKD21heF9jb25jdXJyZW5jeRgOIAEoAUgCiAEBEg8KB292ZXJsYXAYDyABKAkSHAoPdGltZW91dF9zZWNvbmRzGBAgASgBSAOIAQESIgoVc3RhcnRfdGltZW91dF9zZWNvbmRzGBEgASgBSASIAQESOQoGbGFiZWxzGBIgAygLMikuY2FyaWxsb24udjEuVXBkYXRlSm9iUmVxdWVzdC5MYWJlbHNFbnRyeRI/CglyZXNvdXJjZXMYEyADKAsyLC5jYXJpbGxvbi52MS5VcGRhdGVKb2JSZXF1ZXN0LlJlc291cmNlc0VudHJ5EgsKA2tleRgUIAEoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGjAKDlJlc291cmNlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAFCEwoRX2V4cGVjdGVkX3ZlcnNpb25CDgoMX21heF9yZXRyaWVzQhIKEF9tYXhfY29uY3VycmVuY3lCEgoQX3RpbWVvdXRfc2Vjb25kc0IYChZfc3RhcnRfdGltZW91dF9zZWNvbmRzInUKEVVwZGF0ZUpvYlJlc3BvbnNlEg4KBmpvYl9pZBgBIAEoCRIPCgd2ZXJzaW9uGAIgASgFEh0KA2pvYhgDIAEoCzIQLmNhcmlsbG9uLnYxLkpvYhIPCgdvdXRjb21lGAQgASgJEg8KB2NoYW5nZWQYBSABKAgiVQoPUGF1c2VKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRIdChBleHBlY3RlZF92ZXJzaW9uGAIgASgFSACIAQFCEwoRX2V4cGVjdGVkX3ZlcnNpb24iYwoQUGF1c2VKb2JSZXNwb25zZRIOCgZqb2JfaWQYASABKAkSHQoDam9iGAIgASgLMhAuY2FyaWxsb24udjEuSm9iEg8KB291dGNvbWUYAyABKAkSDwoHY2hhbmdlZBgEIAEoCCJWChBSZXN1bWVKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRIdChBleHBlY3RlZF92ZXJzaW9uGAIgASgFSACIAQFCEwoRX2V4cGVjdGVkX3ZlcnNpb24iZAoRUmVzdW1lSm9iUmVzcG9uc2USDgoGam9iX2lkGAEgASgJEh0KA2pvYhgCIAEoCzIQLmNhcmlsbG9uLnYxLkpvYhIPCgdvdXRjb21lGAMgASgJEg8KB2NoYW5nZWQYBCABKAgifQoPU2tpcEZpcmVSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRIdChBleHBlY3RlZF92ZXJzaW9uGAIgASgFSACIAQESJgoCYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQhMKEV9leHBlY3RlZF92ZXJzaW9uImMKEFNraXBGaXJlUmVzcG9uc2USDgoGam9iX2lkGAEgASgJEh0KA2pvYhgCIAEoCzIQLmNhcmlsbG9uLnYxLkpvYhIPCgdvdXRjb21lGAMgASgJEg8KB2NoYW5nZWQYBCABKAgifwoRVW5za2lwRmlyZVJlcXVlc3QSDgoGam9iX2lkGAEgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAiABKAVIAIgBARImCgJhdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCEwoRX2V4cGVjdGVkX3ZlcnNpb24iZQoSVW5za2lwRmlyZVJlc3BvbnNlEg4KBmpvYl9pZBgBIAEoCRIdCgNqb2IYAiABKAsyEC5jYXJpbGxvbi52MS5Kb2ISDwoHb3V0Y29tZRgDIAEoCRIPCgdjaGFuZ2VkGAQgASgIIlYKEENhbmNlbEpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAiABKAVIAIgBAUITChFfZXhwZWN0ZWRfdmVyc2lvbiJkChFDYW5jZWxKb2JSZXNwb25zZRIOCgZqb2JfaWQYASABKAkSHQoDam9iGAIgASgLMhAuY2FyaWxsb24udjEuSm9iEg8KB291dGNvbWUYAyABKAkSDwoHY2hhbmdlZBgEIAEoCCJnChBEZWxldGVKb2JSZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkSDgoGam9iX2lkGAIgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAyABKAVIAIgBAUITChFfZXhwZWN0ZWRfdmVyc2lvbiIjChFEZWxldGVKb2JSZXNwb25zZRIOCgZqb2JfaWQYASABKAkicwoQUnVuSm9iTm93UmVxdWVzdBIOCgZqb2JfaWQYASABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJEiYKBWlucHV0GAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIOCgZyZWFzb24YBCABKAkiQgoRUnVuSm9iTm93UmVzcG9uc2USDgoGam9iX2lkGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRINCgVhZGRlZBgDIAEoCCIqChlHZXRKb2JzSW5OZXh0NU1pbnNSZXF1ZXN0Eg0KBWxpbWl0GAEgASgFIlUKGkdldEpvYnNJbk5leHQ1TWluc1Jlc3BvbnNlEiYKBGpvYnMYASADKAsyGC5jYXJpbGxvbi52MS5VcGNvbWluZ0pvYhIPCgdwYXJ0aWFsGAIgASgIIksKF0xpc3RVcGNvbWluZ0pvYnNSZXF1ZXN0Eg4KBndpdGhpbhgBIAEoCRINCgVsaW1pdBgCIAEoBRIRCgluYW1lc3BhY2UYAyABKAkiUwoYTGlzdFVwY29taW5nSm9ic1Jlc3BvbnNlEiYKBGpvYnMYASADKAsyGC5jYXJpbGxvbi52MS5VcGNvbWluZ0pvYhIPCgdwYXJ0aWFsGAIgASgIIvoCCglKb2JGaWx0ZXISDwoHdXNlcl9pZBgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSEAoIc3RhdHVzZXMYAyADKAkSDQoFdHlwZXMYBCADKAkSEAoIcHJpb3JpdHkYBSABKAkSDwoHaGFuZGxlchgGIAEoCRIyCgZsYWJlbHMYByADKAsyIi5jYXJpbGxvbi52MS5Kb2JGaWx0ZXIuTGFiZWxzRW50cnkSDAoEdGV4dBgIIAEoCRIxCg1jcmVhdGVkX2FmdGVyGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5jcmVhdGVkX2JlZm9yZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEbmFtZRgLIAEoCRILCgNrZXkYDCABKAkSEgoKa2V5X3ByZWZpeBgNIAEoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIoUBChVCdWxrQ2hhbmdlSm9ic1JlcXVlc3QSDgoGYWN0aW9uGAEgASgJEiYKBmZpbHRlchgCIAEoCzIWLmNhcmlsbG9uLnYxLkpvYkZpbHRlchIPCgdkcnlfcnVuGAMgASgIEhIKCnBhZ2VfdG9rZW4YBCABKAkSDwoHam9iX2lkcxgFIAMoCSJWCgpCdWxrUmVzdWx0Eg4KBmpvYl9pZBgBIAEoCRIPCgdvdXRjb21lGAIgASgJEicKBWVycm9yGAMgASgLMhguY2FyaWxsb24udjEuQnVsa1JlZnVzYWwiLAoLQnVsa1JlZnVzYWwSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJItMBChZCdWxrQ2hhbmdlSm9ic1Jlc3BvbnNlEg8KB21hdGNoZWQYASABKAUSDwoHY2hhbmdlZBgCIAEoBRIPCgdyZWZ1c2VkGAMgASgFEg8KB2pvYl9pZHMYBCADKAkSFwoPbmV4dF9wYWdlX3Rva2VuGAUgASgJEhEKCXVuY2hhbmdlZBgGIAEoBRIoCgdyZXN1bHRzGAcgAygLMhcuY2FyaWxsb24udjEuQnVsa1Jlc3VsdBIOCgZhY3Rpb24YCCABKAkSDwoHZHJ5X3J1bhgJIAEoCCIyChFMaXN0U3RyaXBzUmVxdWVzdBIPCgdqb2JfaWRzGAEgAygJEgwKBHJ1bnMYAiABKAUiOAoSTGlzdFN0cmlwc1Jlc3BvbnNlEiIKBnN0cmlwcxgBIAMoCzISLmNhcmlsbG9uLnYxLlN0cmlwIh8KDVdoeUpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIi8KDldoeUpvYlJlc3BvbnNlEh0KA3doeRgBIAEoCzIQLmNhcmlsbG9uLnYxLldoeSJPChZMaXN0Sm9iVmVyc2lvbnNSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJdChdMaXN0Sm9iVmVyc2lvbnNSZXNwb25zZRIpCgh2ZXJzaW9ucxgBIAMoCzIXLmNhcmlsbG9uLnYxLkpvYlZlcnNpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIugBCgpKb2JWZXJzaW9uEhQKB3ZlcnNpb24YASABKAVIAIgBARIdChByZXN0b3JlZF92ZXJzaW9uGAIgASgFSAGIAQESJgoCYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmFjdGlvbhgEIAEoCRIhCgVhY3RvchgFIAEoCzISLmNhcmlsbG9uLnYxLkFjdG9yEikKB2NoYW5nZXMYBiADKAsyGC5jYXJpbGxvbi52MS5GaWVsZENoYW5nZUIKCghfdmVyc2lvbkITChFfcmVzdG9yZWRfdmVyc2lvbiJ5ChFSZXN0b3JlSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSDwoHdmVyc2lvbhgCIAEoBRIPCgdkcnlfcnVuGAMgASgIEh0KEGV4cGVjdGVkX3ZlcnNpb24YBCABKAVIAIgBAUITChFfZXhwZWN0ZWRfdmVyc2lvbiKWAQoSUmVzdG9yZUpvYlJlc3BvbnNlEh0KA2pvYhgBIAEoCzIQLmNhcmlsbG9uLnYxLkpvYhIPCgdvdXRjb21lGAIgASgJEikKB2NoYW5nZXMYAyADKAsyGC5jYXJpbGxvbi52MS5GaWVsZENoYW5nZRIPCgdkcnlfcnVuGAQgASgIEhQKDG5vdF9yZWNvcmRlZBgFIAMoCSIaCg1TZWFyY2hSZXF1ZXN0EgkKAXEYASABKAkiRwoOU2VhcmNoUmVzcG9uc2USJAoEaGl0cxgBIAMoCzIWLmNhcmlsbG9uLnYxLlNlYXJjaEhpdBIPCgdwYXJ0aWFsGAIgASgIIjIKEUdldEpvYkxvZ3NSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRINCgVsaW1pdBgCIAEoBSJJChJHZXRKb2JMb2dzUmVzcG9uc2USDgoGam9iX2lkGAEgASgJEiMKBWxpbmVzGAIgAygLMhQuY2FyaWxsb24udjEuTG9nTGluZSLJAQoWUHJldmlld1NjaGVkdWxlUmVxdWVzdBInCghzY2hlZHVsZRgBIAEoCzIVLmNhcmlsbG9uLnYxLlNjaGVkdWxlEg0KBWNvdW50GAIgASgFEikKBWFmdGVyGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgV1bnRpbBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGam9iX2lkGAUgASgJEhEKCW5hbWVzcGFjZRgGIAEoCSJPCghPdGhlcnNBdBImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFY291bnQYAiABKAUSDAoEbW9yZRgDIAEoCCInCghEYXlDb3VudBIMCgRkYXRlGAEgASgJEg0KBWNvdW50GAIgASgFIvwBChdQcmV2aWV3U2NoZWR1bGVSZXNwb25zZRITCgtkZXNjcmlwdGlvbhgBIAEoCRIRCgl0aW1lX3pvbmUYAiABKAkSIAoFZmlyZXMYAyADKAsyES5jYXJpbGxvbi52MS5GaXJlEi4KCHdhcm5pbmdzGAQgAygLMhwuY2FyaWxsb24udjEuU2NoZWR1bGVXYXJuaW5nEhUKDXNjaGVkdWxlX3R5cGUYBSABKAkSJgoHcGVyX2RheRgGIAMoCzIVLmNhcmlsbG9uLnYxLkRheUNvdW50EigKCW90aGVyc19hdBgHIAMoCzIVLmNhcmlsbG9uLnYxLk90aGVyc0F0Il8KFUdldEV4ZWNIaXN0b3J5UmVxdWVzdBIPCgdpbmNsdWRlGAQgAygJEg4KBmpvYl9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJRChZHZXRFeGVjSGlzdG9yeVJlc3BvbnNlEh4KBHJ1bnMYASADKAsyEC5jYXJpbGxvbi52MS5SdW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIvYCCg9MaXN0UnVuc1JlcXVlc3QSEAoGam9iX2lkGAEgASgJSAASEwoJd29ya2VyX2lkGAIgASgJSAASEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkSEAoIc3RhdHVzZXMYBSADKAkSEQoJbmFtZXNwYWNlGAYgASgJEg8KB3VzZXJfaWQYByABKAkSDwoHaGFuZGxlchgIIAEoCRI4CgZsYWJlbHMYCSADKAsyKC5jYXJpbGxvbi52MS5MaXN0UnVuc1JlcXVlc3QuTGFiZWxzRW50cnkSDQoFZXJyb3IYCiABKAkSDQoFc2luY2UYCyABKAkSDQoFdW50aWwYDCABKAkSDwoHaW5jbHVkZRgNIAMoCRIQCghhdHRlbXB0cxgOIAEoCRIPCgdmYWlsdXJlGA8gASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBAoCb2YiSwoQTGlzdFJ1bnNSZXNwb25zZRIeCgRydW5zGAEgAygLMhAuY2FyaWxsb24udjEuUnVuEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIfCg1HZXRSdW5SZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCSLJAgoOR2V0UnVuUmVzcG9uc2USHQoDcnVuGAEgASgLMhAuY2FyaWxsb24udjEuUnVuEiIKCGF0dGVtcHRzGAIgAygLMhAuY2FyaWxsb24udjEuUnVuEiYKBWlucHV0GAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIuCgpjaGVja3BvaW50GAQgASgLMhouY2FyaWxsb24udjEuUnVuQ2hlY2twb2ludBIsCgtkZWFkX2xldHRlchgFIAEoCzIXLmNhcmlsbG9uLnYxLkRlYWRMZXR0ZXISFQoNb3JpZ2luX3J1bl9pZBgGIAEoCRIUCgxyZXF1ZXN0ZWRfYnkYByABKAkSKwoLcmVwZWF0ZWRfYXMYCCADKAsyFi5jYXJpbGxvbi52MS5SdW5SZXBlYXQSFAoMY2FuY2VsbGVkX2J5GAkgASgJImMKCVJ1blJlcGVhdBIOCgZydW5faWQYASABKAkSFAoMcmVxdWVzdGVkX2J5GAIgASgJEjAKDHJlcXVlc3RlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiKQoXR2V0UnVuQ2hlY2twb2ludFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJIoEBChhHZXRSdW5DaGVja3BvaW50UmVzcG9uc2USLgoKY2hlY2twb2ludBgBIAEoCzIaLmNhcmlsbG9uLnYxLlJ1bkNoZWNrcG9pbnQSJQoFdmFsdWUYAiABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSDgoGcnVuX2lkGAMgASgJIiUKE0dldFJ1blJlc3VsdFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJIiQKFEdldFJ1blJlc3VsdFJlc3BvbnNlEgwKBGRhdGEYASABKAwiHwoNV2h5UnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkiLwoOV2h5UnVuUmVzcG9uc2USHQoDd2h5GAEgASgLMhAuY2FyaWxsb24udjEuV2h5IoYBChJXYXRjaFJ1bkxvZ1JlcXVlc3QSDgoGcnVuX2lkGAEgASgJEhAKCGFmdGVyX2lkGAIgASgJEg8KB2F0dGVtcHQYAyABKAUSDQoFZXBvY2gYBCABKAUSDwoHc3RyZWFtcxgFIAMoCRIOCgZzZWFyY2gYBiABKAkSDQoFc2luY2UYByABKAkiqwEKE1dhdGNoUnVuTG9nUmVzcG9uc2USCgoCaWQYASABKAkSJwoEbGluZRgCIAEoCzIXLmNhcmlsbG9uLnYxLlJ1bkxvZ0xpbmVIABItCgdhdHRlbXB0GAMgASgLMhouY2FyaWxsb24udjEuUnVuTG9nQXR0ZW1wdEgAEiUKA2VuZBgEIAEoCzIWLmNhcmlsbG9uLnYxLlJ1bkxvZ0VuZEgAQgkKB21lc3NhZ2UiIwoRR2V0UnVuTG9nc1JlcXVlc3QSDgoGcnVuX2lkGAEgASgJIlkKEkdldFJ1bkxvZ3NSZXNwb25zZRIOCgZqb2JfaWQYASABKAkSDgoGcnVuX2lkGAIgASgJEiMKBWxpbmVzGAMgAygLMhQuY2FyaWxsb24udjEuTG9nTGluZSIiChBDYW5jZWxSdW5SZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCSKEAQoRQ2FuY2VsUnVuUmVzcG9uc2USDgoGcnVuX2lkGAEgASgJEg4KBnN0YXR1cxgCIAEoCRIPCgdvdXRjb21lGAMgASgJEg8KB2NoYW5nZWQYBCABKAgSDgoGam9iX2lkGAUgASgJEh0KA3J1bhgGIAEoCzIQLmNhcmlsbG9uLnYxLlJ1biKJAQoPUmVydW5SdW5SZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkSJgoFaW5wdXQYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Eg4KBnJlYXNvbhgEIAEoCRIVCg13aXRob3V0X2lucHV0GAUgASgIIkEKEFJlcnVuUnVuUmVzcG9uc2USDgoGam9iX2lkGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRINCgVhZGRlZBgDIAEoCCKWAgoJUnVuRmlsdGVyEhAKCHN0YXR1c2VzGAEgAygJEg4KBmpvYl9pZBgCIAEoCRIRCgluYW1lc3BhY2UYAyABKAkSDwoHdXNlcl9pZBgEIAEoCRIPCgdoYW5kbGVyGAUgASgJEjIKBmxhYmVscxgGIAMoCzIiLmNhcmlsbG9uLnYxLlJ1bkZpbHRlci5MYWJlbHNFbnRyeRIRCgl3b3JrZXJfaWQYByABKAkSDQoFZXJyb3IYCCABKAkSDwoHZmFpbHVyZRgJIAEoCRINCgVzaW5jZRgKIAEoCRINCgV1bnRpbBgLIAEoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIq4BChVCdWxrQ2hhbmdlUnVuc1JlcXVlc3QSDgoGYWN0aW9uGAEgASgJEiYKBmZpbHRlchgCIAEoCzIWLmNhcmlsbG9uLnYxLlJ1bkZpbHRlchIPCgdydW5faWRzGAMgAygJEg8KB2RyeV9ydW4YBCABKAgSDgoGcmVhc29uGAUgASgJEhIKCnBhZ2VfdG9rZW4YBiABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAcgASgJIm0KDUJ1bGtSdW5SZXN1bHQSDgoGcnVuX2lkGAEgASgJEg8KB291dGNvbWUYAiABKAkSEgoKbmV3X3J1bl9pZBgDIAEoCRInCgVlcnJvchgEIAEoCzIYLmNhcmlsbG9uLnYxLkJ1bGtSZWZ1c2FsItYBChZCdWxrQ2hhbmdlUnVuc1Jlc3BvbnNlEg8KB21hdGNoZWQYASABKAUSDwoHY2hhbmdlZBgCIAEoBRIRCgl1bmNoYW5nZWQYAyABKAUSDwoHcmVmdXNlZBgEIAEoBRIPCgdydW5faWRzGAUgAygJEisKB3Jlc3VsdHMYBiADKAsyGi5jYXJpbGxvbi52MS5CdWxrUnVuUmVzdWx0EhcKD25leHRfcGFnZV90b2tlbhgHIAEoCRIOCgZhY3Rpb24YCCABKAkSDwoHZHJ5X3J1bhgJIAEoCCJzCg9HZXRTdGF0c1JlcXVlc3QSDQoFc2luY2UYASABKAkSDQoFdW50aWwYAiABKAkSDgoGYnVja2V0GAMgASgJEhEKCW5hbWVzcGFjZRgEIAEoCRIPCgdoYW5kbGVyGAUgASgJEg4KBmpvYl9pZBgGIAEoCSKjAQoQR2V0U3RhdHNSZXNwb25zZRIpCgVzaW5jZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmJ1Y2tldBgDIAEoCRIpCgdidWNrZXRzGAQgAygLMhguY2FyaWxsb24udjEuU3RhdHNCdWNrZXQiJwoSR2V0U3RhdHNOb3dSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCSKPAwoTR2V0U3RhdHNOb3dSZXNwb25zZRIpCgVhc19vZhgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoHcnVubmluZxgCIAEoBUgAiAEBEhIKBXNsb3RzGAMgASgFSAGIAQESFAoHd29ya2VycxgEIAEoBUgCiAEBEjUKEW9sZGVzdF93YWl0aW5nX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChB3YWl0aW5nX2F0X2xlYXN0GAYgASgFEhoKEnVub2ZmZXJlZF9oYW5kbGVycxgHIAMoCRIuCg5zdGFydF9kZWxheV9tcxgIIAEoCzIWLmNhcmlsbG9uLnYxLlF1YW50aWxlcxIYChBmYWlsZWRfbGFzdF9ob3VyGAkgASgFEh4KEW9wZW5fZGVhZF9sZXR0ZXJzGAogASgFSAOIAQFCCgoIX3J1bm5pbmdCCAoGX3Nsb3RzQgoKCF93b3JrZXJzQhQKEl9vcGVuX2RlYWRfbGV0dGVycyJlChNMaXN0RmFpbHVyZXNSZXF1ZXN0Eg0KBXNpbmNlGAEgASgJEg0KBXVudGlsGAIgASgJEhEKCW5hbWVzcGFjZRgDIAEoCRIOCgZqb2JfaWQYBCABKAkSDQoFbGltaXQYBSABKAUiQwoUTGlzdEZhaWx1cmVzUmVzcG9uc2USKwoIZmFpbHVyZXMYASADKAsyGS5jYXJpbGxvbi52MS5GYWlsdXJlR3JvdXAiuwIKFkxpc3REZWFkTGV0dGVyc1JlcXVlc3QSDgoGam9iX2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJEg4KBnJlYXNvbhgEIAEoCRIPCgdoYW5kbGVyGAUgASgJEhEKCW5hbWVzcGFjZRgGIAEoCRIPCgd1c2VyX2lkGAcgASgJEi4KCmRpZWRfYWZ0ZXIYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RpZWRfYmVmb3JlGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCghyZWRyaXZlbhgKIAEoCEgAiAEBEhQKB2hhbmRsZWQYCyABKAhIAYgBAUILCglfcmVkcml2ZW5CCgoIX2hhbmRsZWQiYQoXTGlzdERlYWRMZXR0ZXJzUmVzcG9uc2USLQoMZGVhZF9sZXR0ZXJzGAEgAygLMhcuY2FyaWxsb24udjEuRGVhZExldHRlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJgoUR2V0RGVhZExldHRlclJlcXVlc3QSDgoGcnVuX2lkGAEgASgJIkUKFUdldERlYWRMZXR0ZXJSZXNwb25zZRIsCgtkZWFkX2xldHRlchgBIAEoCzIXLmNhcmlsbG9uLnYxLkRlYWRMZXR0ZXIiKgoYUmVkcml2ZURlYWRMZXR0ZXJSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCSJSChlSZWRyaXZlRGVhZExldHRlclJlc3BvbnNlEg4KBmpvYl9pZBgBIAEoCRIOCgZydW5faWQYAiABKAkSFQoNcmVkcml2ZW5fZnJvbRgDIAEoCSLIAQoQRGVhZExldHRlckZpbHRlchIOCgZqb2JfaWQYASABKAkSDgoGcmVhc29uGAIgASgJEg8KB2hhbmRsZXIYAyABKAkSEQoJbmFtZXNwYWNlGAQgASgJEg8KB3VzZXJfaWQYBSABKAkSLgoKZGllZF9hZnRlchgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZGllZF9iZWZvcmUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIo8BChlSZWRyaXZlRGVhZExldHRlcnNSZXF1ZXN0Ei0KBmZpbHRlchgBIAEoCzIdLmNhcmlsbG9uLnYxLkRlYWRMZXR0ZXJGaWx0ZXISDwoHZHJ5X3J1bhgCIAEoCBINCgVsaW1pdBgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJEg8KB3J1bl9pZHMYBSADKAkifQoNUmVkcml2ZVJlc3VsdBIOCgZydW5faWQYASABKAkSDwoHb3V0Y29tZRgCIAEoCRIOCgZqb2JfaWQYAyABKAkSEgoKbmV3X3J1bl9pZBgEIAEoCRInCgVlcnJvchgFIAEoCzIYLmNhcmlsbG9uLnYxLkJ1bGtSZWZ1c2FsIssBChpSZWRyaXZlRGVhZExldHRlcnNSZXNwb25zZRIPCgdtYXRjaGVkGAEgASgFEhAKCHJlZHJpdmVuGAIgASgFEg8KB3JlZnVzZWQYAyABKAUSDwoHcnVuX2lkcxgEIAMoCRIXCg9uZXh0X3BhZ2VfdG9rZW4YBSABKAkSEQoJdW5jaGFuZ2VkGAYgASgFEisKB3Jlc3VsdHMYByADKAsyGi5jYXJpbGxvbi52MS5SZWRyaXZlUmVzdWx0Eg8KB2RyeV9ydW4YCCABKAgixQEKEkxpc3RXb3JrZXJzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRI7CgZsYWJlbHMYAyADKAsyKy5jYXJpbGxvbi52MS5MaXN0V29ya2Vyc1JlcXVlc3QuTGFiZWxzRW50cnkSEgoFYWxpdmUYBCABKAhIAIgBARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQggKBl9hbGl2ZSJUChNMaXN0V29ya2Vyc1Jlc3BvbnNlEiQKB3dvcmtlcnMYASADKAsyEy5jYXJpbGxvbi52MS5Xb3JrZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiUKEEdldFdvcmtlclJlcXVlc3QSEQoJd29ya2VyX2lkGAEgASgJIjgKEUdldFdvcmtlclJlc3BvbnNlEiMKBndvcmtlchgBIAEoCzITLmNhcmlsbG9uLnYxLldvcmtlciI8ChNMaXN0SGFuZGxlcnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIlcKFExpc3RIYW5kbGVyc1Jlc3BvbnNlEiYKCGhhbmRsZXJzGAEgAygLMhQuY2FyaWxsb24udjEuSGFuZGxlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiIQoRR2V0SGFuZGxlclJlcXVlc3QSDAoEbmFtZRgBIAEoCSI7ChJHZXRIYW5kbGVyUmVzcG9uc2USJQoHaGFuZGxlchgBIAEoCzIULmNhcmlsbG9uLnYxLkhhbmRsZXIiJwoSRHJhaW5Xb3JrZXJSZXF1ZXN0EhEKCXdvcmtlcl9pZBgBIAEoCSI6ChNEcmFpbldvcmtlclJlc3BvbnNlEiMKBndvcmtlchgBIAEoCzITLmNhcmlsbG9uLnYxLldvcmtlciIpChRVbmRyYWluV29ya2VyUmVxdWVzdBIRCgl3b3JrZXJfaWQYASABKAkiPAoVVW5kcmFpbldvcmtlclJlc3BvbnNlEiMKBndvcmtlchgBIAEoCzITLmNhcmlsbG9uLnYxLldvcmtlciKDAgoRTGlzdEV2ZW50c1JlcXVlc3QSDQoFdHlwZXMYASADKAkSDgoGam9iX2lkGAIgASgJEg4KBnJ1bl9pZBgDIAEoCRIRCgluYW1lc3BhY2UYBCABKAkSEAoIYWZ0ZXJfaWQYBSABKAkSDwoHdXNlcl9pZBgGIAEoCRIPCgdoYW5kbGVyGAcgASgJEjoKBmxhYmVscxgIIAMoCzIqLmNhcmlsbG9uLnYxLkxpc3RFdmVudHNSZXF1ZXN0LkxhYmVsc0VudHJ5Eg0KBWxpbWl0GAkgASgFGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiTwoSTGlzdEV2ZW50c1Jlc3BvbnNlEiIKBmV2ZW50cxgBIAMoCzISLmNhcmlsbG9uLnYxLkV2ZW50EhUKDW5leHRfYWZ0ZXJfaWQYAiABKAki9gEKEldhdGNoRXZlbnRzUmVxdWVzdBINCgV0eXBlcxgBIAMoCRIOCgZqb2JfaWQYAiABKAkSDgoGcnVuX2lkGAMgASgJEhEKCW5hbWVzcGFjZRgEIAEoCRIQCghhZnRlcl9pZBgFIAEoCRIPCgd1c2VyX2lkGAYgASgJEg8KB2hhbmRsZXIYByABKAkSOwoGbGFiZWxzGAggAygLMisuY2FyaWxsb24udjEuV2F0Y2hFdmVudHNSZXF1ZXN0LkxhYmVsc0VudHJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiOAoTV2F0Y2hFdmVudHNSZXNwb25zZRIhCgVldmVudBgBIAEoCzISLmNhcmlsbG9uLnYxLkV2ZW50MqchCgpKb2JTZXJ2aWNlEkoKCVN1Ym1pdEpvYhIdLmNhcmlsbG9uLnYxLlN1Ym1pdEpvYlJlcXVlc3QaHi5jYXJpbGxvbi52MS5TdWJtaXRKb2JSZXNwb25zZRJNCgpTdWJtaXRKb2JzEh4uY2FyaWxsb24udjEuU3VibWl0Sm9ic1JlcXVlc3QaHy5jYXJpbGxvbi52MS5TdWJtaXRKb2JzUmVzcG9uc2USXgoPUmV0cmlldmVBbGxKb2JzEiMuY2FyaWxsb24udjEuUmV0cmlldmVBbGxKb2JzUmVxdWVzdBokLmNhcmlsbG9uLnYxLlJldHJpZXZlQWxsSm9ic1Jlc3BvbnNlMAESRwoITGlzdEpvYnMSHC5jYXJpbGxvbi52MS5MaXN0Sm9ic1JlcXVlc3QaHS5jYXJpbGxvbi52MS5MaXN0Sm9ic1Jlc3BvbnNlEkEKBkdldEpvYhIaLmNhcmlsbG9uLnYxLkdldEpvYlJlcXVlc3QaGy5jYXJpbGxvbi52MS5HZXRKb2JSZXNwb25zZRJQCgtHZXRKb2JCeUtleRIfLmNhcmlsbG9uLnYxLkdldEpvYkJ5S2V5UmVxdWVzdBogLmNhcmlsbG9uLnYxLkdldEpvYkJ5S2V5UmVzcG9uc2USRwoIQXBwbHlKb2ISHC5jYXJpbGxvbi52MS5BcHBseUpvYlJlcXVlc3QaHS5jYXJpbGxvbi52MS5BcHBseUpvYlJlc3BvbnNlElMKDEdldEpvYlN0YXR1cxIgLmNhcmlsbG9uLnYxLkdldEpvYlN0YXR1c1JlcXVlc3QaIS5jYXJpbGxvbi52MS5HZXRKb2JTdGF0dXNSZXNwb25zZRJKCglVcGRhdGVKb2ISHS5jYXJpbGxvbi52MS5VcGRhdGVKb2JSZXF1ZXN0Gh4uY2FyaWxsb24udjEuVXBkYXRlSm9iUmVzcG9uc2USRwoIUGF1c2VKb2ISHC5jYXJpbGxvbi52MS5QYXVzZUpvYlJlcXVlc3QaHS5jYXJpbGxvbi52MS5QYXVzZUpvYlJlc3BvbnNlEkoKCVJlc3VtZUpvYhIdLmNhcmlsbG9uLnYxLlJlc3VtZUpvYlJlcXVlc3QaHi5jYXJpbGxvbi52MS5SZXN1bWVKb2JSZXNwb25zZRJHCghTa2lwRmlyZRIcLmNhcmlsbG9uLnYxLlNraXBGaXJlUmVxdWVzdBodLmNhcmlsbG9uLnYxLlNraXBGaXJlUmVzcG9uc2USTQoKVW5za2lwRmlyZRIeLmNhcmlsbG9uLnYxLlVuc2tpcEZpcmVSZXF1ZXN0Gh8uY2FyaWxsb24udjEuVW5za2lwRmlyZVJlc3BvbnNlEkoKCUNhbmNlbEpvYhIdLmNhcmlsbG9uLnYxLkNhbmNlbEpvYlJlcXVlc3QaHi5jYXJpbGxvbi52MS5DYW5jZWxKb2JSZXNwb25zZRJKCglEZWxldGVKb2ISHS5jYXJpbGxvbi52MS5EZWxldGVKb2JSZXF1ZXN0Gh4uY2FyaWxsb24udjEuRGVsZXRlSm9iUmVzcG9uc2USSgoJUnVuSm9iTm93Eh0uY2FyaWxsb24udjEuUnVuSm9iTm93UmVxdWVzdBoeLmNhcmlsbG9uLnYxLlJ1bkpvYk5vd1Jlc3BvbnNlEmUKEkdldEpvYnNJbk5leHQ1TWlucxImLmNhcmlsbG9uLnYxLkdldEpvYnNJbk5leHQ1TWluc1JlcXVlc3QaJy5jYXJpbGxvbi52MS5HZXRKb2JzSW5OZXh0NU1pbnNSZXNwb25zZRJfChBMaXN0VXBjb21pbmdKb2JzEiQuY2FyaWxsb24udjEuTGlzdFVwY29taW5nSm9ic1JlcXVlc3QaJS5jYXJpbGxvbi52MS5MaXN0VXBjb21pbmdKb2JzUmVzcG9uc2USWQoOQnVsa0NoYW5nZUpvYnMSIi5jYXJpbGxvbi52MS5CdWxrQ2hhbmdlSm9ic1JlcXVlc3QaIy5jYXJpbGxvbi52MS5CdWxrQ2hhbmdlSm9ic1Jlc3BvbnNlEk0KCkxpc3RTdHJpcHMSHi5jYXJpbGxvbi52MS5MaXN0U3RyaXBzUmVxdWVzdBofLmNhcmlsbG9uLnYxLkxpc3RTdHJpcHNSZXNwb25zZRJBCgZXaHlKb2ISGi5jYXJpbGxvbi52MS5XaHlKb2JSZXF1ZXN0GhsuY2FyaWxsb24udjEuV2h5Sm9iUmVzcG9uc2USXAoPTGlzdEpvYlZlcnNpb25zEiMuY2FyaWxsb24udjEuTGlzdEpvYlZlcnNpb25zUmVxdWVzdBokLmNhcmlsbG9uLnYxLkxpc3RKb2JWZXJzaW9uc1Jlc3BvbnNlEk0KClJlc3RvcmVKb2ISHi5jYXJpbGxvbi52MS5SZXN0b3JlSm9iUmVxdWVzdBofLmNhcmlsbG9uLnYxLlJlc3RvcmVKb2JSZXNwb25zZRJBCgZTZWFyY2gSGi5jYXJpbGxvbi52MS5TZWFyY2hSZXF1ZXN0GhsuY2FyaWxsb24udjEuU2VhcmNoUmVzcG9uc2USTQoKR2V0Sm9iTG9ncxIeLmNhcmlsbG9uLnYxLkdldEpvYkxvZ3NSZXF1ZXN0Gh8uY2FyaWxsb24udjEuR2V0Sm9iTG9nc1Jlc3BvbnNlElwKD1ByZXZpZXdTY2hlZHVsZRIjLmNhcmlsbG9uLnYxLlByZXZpZXdTY2hlZHVsZVJlcXVlc3QaJC5jYXJpbGxvbi52MS5QcmV2aWV3U2NoZWR1bGVSZXNwb25zZRJZCg5HZXRFeGVjSGlzdG9yeRIiLmNhcmlsbG9uLnYxLkdldEV4ZWNIaXN0b3J5UmVxdWVzdBojLmNhcmlsbG9uLnYxLkdldEV4ZWNIaXN0b3J5UmVzcG9uc2USRwoITGlzdFJ1bnMSHC5jYXJpbGxvbi52MS5MaXN0UnVuc1JlcXVlc3QaHS5jYXJpbGxvbi52MS5MaXN0UnVuc1Jlc3BvbnNlEkEKBkdldFJ1bhIaLmNhcmlsbG9uLnYxLkdldFJ1blJlcXVlc3QaGy5jYXJpbGxvbi52MS5HZXRSdW5SZXNwb25zZRJfChBHZXRSdW5DaGVja3BvaW50EiQuY2FyaWxsb24udjEuR2V0UnVuQ2hlY2twb2ludFJlcXVlc3QaJS5jYXJpbGxvbi52MS5HZXRSdW5DaGVja3BvaW50UmVzcG9uc2USVQoMR2V0UnVuUmVzdWx0EiAuY2FyaWxsb24udjEuR2V0UnVuUmVzdWx0UmVxdWVzdBohLmNhcmlsbG9uLnYxLkdldFJ1blJlc3VsdFJlc3BvbnNlMAESQQoGV2h5UnVuEhouY2FyaWxsb24udjEuV2h5UnVuUmVxdWVzdBobLmNhcmlsbG9uLnYxLldoeVJ1blJlc3BvbnNlElIKC1dhdGNoUnVuTG9nEh8uY2FyaWxsb24udjEuV2F0Y2hSdW5Mb2dSZXF1ZXN0GiAuY2FyaWxsb24udjEuV2F0Y2hSdW5Mb2dSZXNwb25zZTABEk0KCkdldFJ1bkxvZ3MSHi5jYXJpbGxvbi52MS5HZXRSdW5Mb2dzUmVxdWVzdBofLmNhcmlsbG9uLnYxLkdldFJ1bkxvZ3NSZXNwb25zZRJKCglDYW5jZWxSdW4SHS5jYXJpbGxvbi52MS5DYW5jZWxSdW5SZXF1ZXN0Gh4uY2FyaWxsb24udjEuQ2FuY2VsUnVuUmVzcG9uc2USRwoIUmVydW5SdW4SHC5jYXJpbGxvbi52MS5SZXJ1blJ1blJlcXVlc3QaHS5jYXJpbGxvbi52MS5SZXJ1blJ1blJlc3BvbnNlElkKDkJ1bGtDaGFuZ2VSdW5zEiIuY2FyaWxsb24udjEuQnVsa0NoYW5nZVJ1bnNSZXF1ZXN0GiMuY2FyaWxsb24udjEuQnVsa0NoYW5nZVJ1bnNSZXNwb25zZRJHCghHZXRTdGF0cxIcLmNhcmlsbG9uLnYxLkdldFN0YXRzUmVxdWVzdBodLmNhcmlsbG9uLnYxLkdldFN0YXRzUmVzcG9uc2USUAoLR2V0U3RhdHNOb3cSHy5jYXJpbGxvbi52MS5HZXRTdGF0c05vd1JlcXVlc3QaIC5jYXJpbGxvbi52MS5HZXRTdGF0c05vd1Jlc3BvbnNlElMKDExpc3RGYWlsdXJlcxIgLmNhcmlsbG9uLnYxLkxpc3RGYWlsdXJlc1JlcXVlc3QaIS5jYXJpbGxvbi52MS5MaXN0RmFpbHVyZXNSZXNwb25zZRJcCg9MaXN0RGVhZExldHRlcnMSIy5jYXJpbGxvbi52MS5MaXN0RGVhZExldHRlcnNSZXF1ZXN0GiQuY2FyaWxsb24udjEuTGlzdERlYWRMZXR0ZXJzUmVzcG9uc2USVgoNR2V0RGVhZExldHRlchIhLmNhcmlsbG9uLnYxLkdldERlYWRMZXR0ZXJSZXF1ZXN0GiIuY2FyaWxsb24udjEuR2V0RGVhZExldHRlclJlc3BvbnNlEmIKEVJlZHJpdmVEZWFkTGV0dGVyEiUuY2FyaWxsb24udjEuUmVkcml2ZURlYWRMZXR0ZXJSZXF1ZXN0GiYuY2FyaWxsb24udjEuUmVkcml2ZURlYWRMZXR0ZXJSZXNwb25zZRJlChJSZWRyaXZlRGVhZExldHRlcnMSJi5jYXJpbGxvbi52MS5SZWRyaXZlRGVhZExldHRlcnNSZXF1ZXN0GicuY2FyaWxsb24udjEuUmVkcml2ZURlYWRMZXR0ZXJzUmVzcG9uc2USUAoLTGlzdFdvcmtlcnMSHy5jYXJpbGxvbi52MS5MaXN0V29ya2Vyc1JlcXVlc3QaIC5jYXJpbGxvbi52MS5MaXN0V29ya2Vyc1Jlc3BvbnNlEkoKCUdldFdvcmtlchIdLmNhcmlsbG9uLnYxLkdldFdvcmtlclJlcXVlc3QaHi5jYXJpbGxvbi52MS5HZXRXb3JrZXJSZXNwb25zZRJQCgtEcmFpbldvcmtlchIfLmNhcmlsbG9uLnYxLkRyYWluV29ya2VyUmVxdWVzdBogLmNhcmlsbG9uLnYxLkRyYWluV29ya2VyUmVzcG9uc2USVgoNVW5kcmFpbldvcmtlchIhLmNhcmlsbG9uLnYxLlVuZHJhaW5Xb3JrZXJSZXF1ZXN0GiIuY2FyaWxsb24udjEuVW5kcmFpbldvcmtlclJlc3BvbnNlElMKDExpc3RIYW5kbGVycxIgLmNhcmlsbG9uLnYxLkxpc3RIYW5kbGVyc1JlcXVlc3QaIS5jYXJpbGxvbi52MS5MaXN0SGFuZGxlcnNSZXNwb25zZRJNCgpHZXRIYW5kbGVyEh4uY2FyaWxsb24udjEuR2V0SGFuZGxlclJlcXVlc3QaHy5jYXJpbGxvbi52MS5HZXRIYW5kbGVyUmVzcG9uc2USTQoKTGlzdEV2ZW50cxIeLmNhcmlsbG9uLnYxLkxpc3RFdmVudHNSZXF1ZXN0Gh8uY2FyaWxsb24udjEuTGlzdEV2ZW50c1Jlc3BvbnNlElIKC1dhdGNoRXZlbnRzEh8uY2FyaWxsb24udjEuV2F0Y2hFdmVudHNSZXF1ZXN0GiAuY2FyaWxsb24udjEuV2F0Y2hFdmVudHNSZXNwb25zZTABYgZwcm90bzM", [file_carillon_v1_audit, file_carillon_v1_resources, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * Arguments of SubmitJob. Only code_location, or handler and name, is needed; everything else has a default.
@@ -4590,6 +5179,20 @@ export type SubmittedJob = Message<"carillon.v1.SubmittedJob"> & {
    * @generated from field: carillon.v1.RefusedJob refused = 2;
    */
   refused?: RefusedJob | undefined;
+
+  /**
+   * submitted or refused.
+   *
+   * @generated from field: string outcome = 3;
+   */
+  outcome: string;
+
+  /**
+   * False: accepted before, under the same idempotency key; or refused.
+   *
+   * @generated from field: bool created = 4;
+   */
+  created: boolean;
 };
 
 /**
@@ -6175,6 +6778,20 @@ export type BulkChangeJobsResponse = Message<"carillon.v1.BulkChangeJobsResponse
    * @generated from field: repeated carillon.v1.BulkResult results = 7;
    */
   results: BulkResult[];
+
+  /**
+   * What was asked for.
+   *
+   * @generated from field: string action = 8;
+   */
+  action: string;
+
+  /**
+   * This is what would be; nothing was changed.
+   *
+   * @generated from field: bool dry_run = 9;
+   */
+  dryRun: boolean;
 };
 
 /**
@@ -6183,6 +6800,357 @@ export type BulkChangeJobsResponse = Message<"carillon.v1.BulkChangeJobsResponse
  */
 export const BulkChangeJobsResponseSchema: GenMessage<BulkChangeJobsResponse> = /*@__PURE__*/
   messageDesc(file_carillon_v1_jobs, 43);
+
+/**
+ * Arguments of ListStrips.
+ *
+ * @generated from message carillon.v1.ListStripsRequest
+ */
+export type ListStripsRequest = Message<"carillon.v1.ListStripsRequest"> & {
+  /**
+   * Up to 50 jobs.
+   *
+   * @generated from field: repeated string job_ids = 1;
+   */
+  jobIds: string[];
+
+  /**
+   * Runs of each, up to 100. Left out: 20.
+   *
+   * @generated from field: int32 runs = 2;
+   */
+  runs: number;
+};
+
+/**
+ * Describes the message carillon.v1.ListStripsRequest.
+ * Use `create(ListStripsRequestSchema)` to create a new message.
+ */
+export const ListStripsRequestSchema: GenMessage<ListStripsRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 44);
+
+/**
+ * Answer of ListStrips.
+ *
+ * @generated from message carillon.v1.ListStripsResponse
+ */
+export type ListStripsResponse = Message<"carillon.v1.ListStripsResponse"> & {
+  /**
+   * In the order of the ids; jobs that the caller may not see are left out.
+   *
+   * @generated from field: repeated carillon.v1.Strip strips = 1;
+   */
+  strips: Strip[];
+};
+
+/**
+ * Describes the message carillon.v1.ListStripsResponse.
+ * Use `create(ListStripsResponseSchema)` to create a new message.
+ */
+export const ListStripsResponseSchema: GenMessage<ListStripsResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 45);
+
+/**
+ * Arguments of WhyJob.
+ *
+ * @generated from message carillon.v1.WhyJobRequest
+ */
+export type WhyJobRequest = Message<"carillon.v1.WhyJobRequest"> & {
+  /**
+   * The job.
+   *
+   * @generated from field: string job_id = 1;
+   */
+  jobId: string;
+};
+
+/**
+ * Describes the message carillon.v1.WhyJobRequest.
+ * Use `create(WhyJobRequestSchema)` to create a new message.
+ */
+export const WhyJobRequestSchema: GenMessage<WhyJobRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 46);
+
+/**
+ * Answer of WhyJob.
+ *
+ * @generated from message carillon.v1.WhyJobResponse
+ */
+export type WhyJobResponse = Message<"carillon.v1.WhyJobResponse"> & {
+  /**
+   * The reasons.
+   *
+   * @generated from field: carillon.v1.Why why = 1;
+   */
+  why?: Why | undefined;
+};
+
+/**
+ * Describes the message carillon.v1.WhyJobResponse.
+ * Use `create(WhyJobResponseSchema)` to create a new message.
+ */
+export const WhyJobResponseSchema: GenMessage<WhyJobResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 47);
+
+/**
+ * Arguments of ListJobVersions.
+ *
+ * @generated from message carillon.v1.ListJobVersionsRequest
+ */
+export type ListJobVersionsRequest = Message<"carillon.v1.ListJobVersionsRequest"> & {
+  /**
+   * The job.
+   *
+   * @generated from field: string job_id = 1;
+   */
+  jobId: string;
+
+  /**
+   * Versions per page, up to 1,000. Left out: 50.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the page before.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message carillon.v1.ListJobVersionsRequest.
+ * Use `create(ListJobVersionsRequestSchema)` to create a new message.
+ */
+export const ListJobVersionsRequestSchema: GenMessage<ListJobVersionsRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 48);
+
+/**
+ * Answer of ListJobVersions.
+ *
+ * @generated from message carillon.v1.ListJobVersionsResponse
+ */
+export type ListJobVersionsResponse = Message<"carillon.v1.ListJobVersionsResponse"> & {
+  /**
+   * Newest first, from the audit log. May be fewer than asked for, even none, before the last page.
+   *
+   * @generated from field: repeated carillon.v1.JobVersion versions = 1;
+   */
+  versions: JobVersion[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message carillon.v1.ListJobVersionsResponse.
+ * Use `create(ListJobVersionsResponseSchema)` to create a new message.
+ */
+export const ListJobVersionsResponseSchema: GenMessage<ListJobVersionsResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 49);
+
+/**
+ * What a change of a job left.
+ *
+ * @generated from message carillon.v1.JobVersion
+ */
+export type JobVersion = Message<"carillon.v1.JobVersion"> & {
+  /**
+   * Not set: it was made by a server that did not record it.
+   *
+   * @generated from field: optional int32 version = 1;
+   */
+  version?: number | undefined;
+
+  /**
+   * The earlier version that it brought back.
+   *
+   * @generated from field: optional int32 restored_version = 2;
+   */
+  restoredVersion?: number | undefined;
+
+  /**
+   * When.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 3;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * Such as jobs.update or jobs.pause.
+   *
+   * @generated from field: string action = 4;
+   */
+  action: string;
+
+  /**
+   * Who changed it.
+   *
+   * @generated from field: carillon.v1.Actor actor = 5;
+   */
+  actor?: Actor | undefined;
+
+  /**
+   * Credentials are redacted; values of a payload are hidden from callers without payloads.read.
+   *
+   * @generated from field: repeated carillon.v1.FieldChange changes = 6;
+   */
+  changes: FieldChange[];
+};
+
+/**
+ * Describes the message carillon.v1.JobVersion.
+ * Use `create(JobVersionSchema)` to create a new message.
+ */
+export const JobVersionSchema: GenMessage<JobVersion> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 50);
+
+/**
+ * Arguments of RestoreJob.
+ *
+ * @generated from message carillon.v1.RestoreJobRequest
+ */
+export type RestoreJobRequest = Message<"carillon.v1.RestoreJobRequest"> & {
+  /**
+   * The job.
+   *
+   * @generated from field: string job_id = 1;
+   */
+  jobId: string;
+
+  /**
+   * The version to bring back, counted from 1.
+   *
+   * @generated from field: int32 version = 2;
+   */
+  version: number;
+
+  /**
+   * Only say what would be changed.
+   *
+   * @generated from field: bool dry_run = 3;
+   */
+  dryRun: boolean;
+
+  /**
+   * The version of the job that is meant; one that was changed meanwhile is left alone.
+   *
+   * @generated from field: optional int32 expected_version = 4;
+   */
+  expectedVersion?: number | undefined;
+};
+
+/**
+ * Describes the message carillon.v1.RestoreJobRequest.
+ * Use `create(RestoreJobRequestSchema)` to create a new message.
+ */
+export const RestoreJobRequestSchema: GenMessage<RestoreJobRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 51);
+
+/**
+ * Answer of RestoreJob.
+ *
+ * @generated from message carillon.v1.RestoreJobResponse
+ */
+export type RestoreJobResponse = Message<"carillon.v1.RestoreJobResponse"> & {
+  /**
+   * The job as it is now, or would be.
+   *
+   * @generated from field: carillon.v1.Job job = 1;
+   */
+  job?: Job | undefined;
+
+  /**
+   * restored or unchanged.
+   *
+   * @generated from field: string outcome = 2;
+   */
+  outcome: string;
+
+  /**
+   * The fields that differ.
+   *
+   * @generated from field: repeated carillon.v1.FieldChange changes = 3;
+   */
+  changes: FieldChange[];
+
+  /**
+   * This is what would be; nothing was changed.
+   *
+   * @generated from field: bool dry_run = 4;
+   */
+  dryRun: boolean;
+
+  /**
+   * Credentials are not kept with versions: these stay as the job has them now, or are left out where it has none.
+   *
+   * @generated from field: repeated string not_recorded = 5;
+   */
+  notRecorded: string[];
+};
+
+/**
+ * Describes the message carillon.v1.RestoreJobResponse.
+ * Use `create(RestoreJobResponseSchema)` to create a new message.
+ */
+export const RestoreJobResponseSchema: GenMessage<RestoreJobResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 52);
+
+/**
+ * Arguments of Search.
+ *
+ * @generated from message carillon.v1.SearchRequest
+ */
+export type SearchRequest = Message<"carillon.v1.SearchRequest"> & {
+  /**
+   * An id, the first 8 or more digits of one, or a name: of a job (its beginning, or a part of it), its key, a worker, a user
+   * or a namespace.
+   *
+   * @generated from field: string q = 1;
+   */
+  q: string;
+};
+
+/**
+ * Describes the message carillon.v1.SearchRequest.
+ * Use `create(SearchRequestSchema)` to create a new message.
+ */
+export const SearchRequestSchema: GenMessage<SearchRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 53);
+
+/**
+ * Answer of Search.
+ *
+ * @generated from message carillon.v1.SearchResponse
+ */
+export type SearchResponse = Message<"carillon.v1.SearchResponse"> & {
+  /**
+   * At most 20, the best first.
+   *
+   * @generated from field: repeated carillon.v1.SearchHit hits = 1;
+   */
+  hits: SearchHit[];
+
+  /**
+   * More may match.
+   *
+   * @generated from field: bool partial = 2;
+   */
+  partial: boolean;
+};
+
+/**
+ * Describes the message carillon.v1.SearchResponse.
+ * Use `create(SearchResponseSchema)` to create a new message.
+ */
+export const SearchResponseSchema: GenMessage<SearchResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 54);
 
 /**
  * Arguments of GetJobLogs.
@@ -6210,7 +7178,7 @@ export type GetJobLogsRequest = Message<"carillon.v1.GetJobLogsRequest"> & {
  * Use `create(GetJobLogsRequestSchema)` to create a new message.
  */
 export const GetJobLogsRequestSchema: GenMessage<GetJobLogsRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 44);
+  messageDesc(file_carillon_v1_jobs, 55);
 
 /**
  * Answer of GetJobLogs.
@@ -6238,7 +7206,7 @@ export type GetJobLogsResponse = Message<"carillon.v1.GetJobLogsResponse"> & {
  * Use `create(GetJobLogsResponseSchema)` to create a new message.
  */
 export const GetJobLogsResponseSchema: GenMessage<GetJobLogsResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 45);
+  messageDesc(file_carillon_v1_jobs, 56);
 
 /**
  * Arguments of PreviewSchedule.
@@ -6294,7 +7262,7 @@ export type PreviewScheduleRequest = Message<"carillon.v1.PreviewScheduleRequest
  * Use `create(PreviewScheduleRequestSchema)` to create a new message.
  */
 export const PreviewScheduleRequestSchema: GenMessage<PreviewScheduleRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 46);
+  messageDesc(file_carillon_v1_jobs, 57);
 
 /**
  * How many other jobs fire at an instant.
@@ -6329,7 +7297,7 @@ export type OthersAt = Message<"carillon.v1.OthersAt"> & {
  * Use `create(OthersAtSchema)` to create a new message.
  */
 export const OthersAtSchema: GenMessage<OthersAt> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 47);
+  messageDesc(file_carillon_v1_jobs, 58);
 
 /**
  * How often a schedule fires on a day.
@@ -6357,7 +7325,7 @@ export type DayCount = Message<"carillon.v1.DayCount"> & {
  * Use `create(DayCountSchema)` to create a new message.
  */
 export const DayCountSchema: GenMessage<DayCount> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 48);
+  messageDesc(file_carillon_v1_jobs, 59);
 
 /**
  * Answer of PreviewSchedule.
@@ -6420,7 +7388,7 @@ export type PreviewScheduleResponse = Message<"carillon.v1.PreviewScheduleRespon
  * Use `create(PreviewScheduleResponseSchema)` to create a new message.
  */
 export const PreviewScheduleResponseSchema: GenMessage<PreviewScheduleResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 49);
+  messageDesc(file_carillon_v1_jobs, 60);
 
 /**
  * Arguments of GetExecHistory.
@@ -6462,7 +7430,7 @@ export type GetExecHistoryRequest = Message<"carillon.v1.GetExecHistoryRequest">
  * Use `create(GetExecHistoryRequestSchema)` to create a new message.
  */
 export const GetExecHistoryRequestSchema: GenMessage<GetExecHistoryRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 50);
+  messageDesc(file_carillon_v1_jobs, 61);
 
 /**
  * Answer of GetExecHistory.
@@ -6490,7 +7458,7 @@ export type GetExecHistoryResponse = Message<"carillon.v1.GetExecHistoryResponse
  * Use `create(GetExecHistoryResponseSchema)` to create a new message.
  */
 export const GetExecHistoryResponseSchema: GenMessage<GetExecHistoryResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 51);
+  messageDesc(file_carillon_v1_jobs, 62);
 
 /**
  * Arguments of ListRuns. Filters that are left out let everything through that the caller may see, but for runs that wait.
@@ -6620,7 +7588,7 @@ export type ListRunsRequest = Message<"carillon.v1.ListRunsRequest"> & {
  * Use `create(ListRunsRequestSchema)` to create a new message.
  */
 export const ListRunsRequestSchema: GenMessage<ListRunsRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 52);
+  messageDesc(file_carillon_v1_jobs, 63);
 
 /**
  * Answer of ListRuns.
@@ -6648,7 +7616,7 @@ export type ListRunsResponse = Message<"carillon.v1.ListRunsResponse"> & {
  * Use `create(ListRunsResponseSchema)` to create a new message.
  */
 export const ListRunsResponseSchema: GenMessage<ListRunsResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 53);
+  messageDesc(file_carillon_v1_jobs, 64);
 
 /**
  * Arguments of GetRun.
@@ -6669,7 +7637,7 @@ export type GetRunRequest = Message<"carillon.v1.GetRunRequest"> & {
  * Use `create(GetRunRequestSchema)` to create a new message.
  */
 export const GetRunRequestSchema: GenMessage<GetRunRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 54);
+  messageDesc(file_carillon_v1_jobs, 65);
 
 /**
  * Answer of GetRun.
@@ -6746,7 +7714,7 @@ export type GetRunResponse = Message<"carillon.v1.GetRunResponse"> & {
  * Use `create(GetRunResponseSchema)` to create a new message.
  */
 export const GetRunResponseSchema: GenMessage<GetRunResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 55);
+  messageDesc(file_carillon_v1_jobs, 66);
 
 /**
  * A run that repeats an ended one.
@@ -6781,7 +7749,7 @@ export type RunRepeat = Message<"carillon.v1.RunRepeat"> & {
  * Use `create(RunRepeatSchema)` to create a new message.
  */
 export const RunRepeatSchema: GenMessage<RunRepeat> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 56);
+  messageDesc(file_carillon_v1_jobs, 67);
 
 /**
  * Arguments of GetRunCheckpoint.
@@ -6802,7 +7770,7 @@ export type GetRunCheckpointRequest = Message<"carillon.v1.GetRunCheckpointReque
  * Use `create(GetRunCheckpointRequestSchema)` to create a new message.
  */
 export const GetRunCheckpointRequestSchema: GenMessage<GetRunCheckpointRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 57);
+  messageDesc(file_carillon_v1_jobs, 68);
 
 /**
  * Answer of GetRunCheckpoint.
@@ -6823,6 +7791,13 @@ export type GetRunCheckpointResponse = Message<"carillon.v1.GetRunCheckpointResp
    * @generated from field: google.protobuf.Value value = 2;
    */
   value?: Value | undefined;
+
+  /**
+   * The run.
+   *
+   * @generated from field: string run_id = 3;
+   */
+  runId: string;
 };
 
 /**
@@ -6830,7 +7805,206 @@ export type GetRunCheckpointResponse = Message<"carillon.v1.GetRunCheckpointResp
  * Use `create(GetRunCheckpointResponseSchema)` to create a new message.
  */
 export const GetRunCheckpointResponseSchema: GenMessage<GetRunCheckpointResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 58);
+  messageDesc(file_carillon_v1_jobs, 69);
+
+/**
+ * Arguments of GetRunResult.
+ *
+ * @generated from message carillon.v1.GetRunResultRequest
+ */
+export type GetRunResultRequest = Message<"carillon.v1.GetRunResultRequest"> & {
+  /**
+   * The run.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+};
+
+/**
+ * Describes the message carillon.v1.GetRunResultRequest.
+ * Use `create(GetRunResultRequestSchema)` to create a new message.
+ */
+export const GetRunResultRequestSchema: GenMessage<GetRunResultRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 70);
+
+/**
+ * One message of the stream of GetRunResult.
+ *
+ * @generated from message carillon.v1.GetRunResultResponse
+ */
+export type GetRunResultResponse = Message<"carillon.v1.GetRunResultResponse"> & {
+  /**
+   * The next part of the result, which is JSON in UTF-8.
+   *
+   * @generated from field: bytes data = 1;
+   */
+  data: Uint8Array;
+};
+
+/**
+ * Describes the message carillon.v1.GetRunResultResponse.
+ * Use `create(GetRunResultResponseSchema)` to create a new message.
+ */
+export const GetRunResultResponseSchema: GenMessage<GetRunResultResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 71);
+
+/**
+ * Arguments of WhyRun.
+ *
+ * @generated from message carillon.v1.WhyRunRequest
+ */
+export type WhyRunRequest = Message<"carillon.v1.WhyRunRequest"> & {
+  /**
+   * The run.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+};
+
+/**
+ * Describes the message carillon.v1.WhyRunRequest.
+ * Use `create(WhyRunRequestSchema)` to create a new message.
+ */
+export const WhyRunRequestSchema: GenMessage<WhyRunRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 72);
+
+/**
+ * Answer of WhyRun.
+ *
+ * @generated from message carillon.v1.WhyRunResponse
+ */
+export type WhyRunResponse = Message<"carillon.v1.WhyRunResponse"> & {
+  /**
+   * The reasons.
+   *
+   * @generated from field: carillon.v1.Why why = 1;
+   */
+  why?: Why | undefined;
+};
+
+/**
+ * Describes the message carillon.v1.WhyRunResponse.
+ * Use `create(WhyRunResponseSchema)` to create a new message.
+ */
+export const WhyRunResponseSchema: GenMessage<WhyRunResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 73);
+
+/**
+ * Arguments of WatchRunLog. Filters that are left out let everything through.
+ *
+ * @generated from message carillon.v1.WatchRunLogRequest
+ */
+export type WatchRunLogRequest = Message<"carillon.v1.WatchRunLogRequest"> & {
+  /**
+   * The run.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * Continue right behind this message.
+   *
+   * @generated from field: string after_id = 2;
+   */
+  afterId: string;
+
+  /**
+   * Only this attempt, counted from 1.
+   *
+   * @generated from field: int32 attempt = 3;
+   */
+  attempt: number;
+
+  /**
+   * Only this handing-out: an attempt that was given back has several.
+   *
+   * @generated from field: int32 epoch = 4;
+   */
+  epoch: number;
+
+  /**
+   * Only lines of these streams: stdout, stderr, system.
+   *
+   * @generated from field: repeated string streams = 5;
+   */
+  streams: string[];
+
+  /**
+   * Only lines that contain this text, as it is written.
+   *
+   * @generated from field: string search = 6;
+   */
+  search: string;
+
+  /**
+   * Only lines since then: an instant in ISO 8601, or how long ago, such as "15m".
+   *
+   * @generated from field: string since = 7;
+   */
+  since: string;
+};
+
+/**
+ * Describes the message carillon.v1.WatchRunLogRequest.
+ * Use `create(WatchRunLogRequestSchema)` to create a new message.
+ */
+export const WatchRunLogRequestSchema: GenMessage<WatchRunLogRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 74);
+
+/**
+ * One message of the stream of WatchRunLog. Nothing is set in those that only show that the stream lives, about every 15 seconds.
+ *
+ * @generated from message carillon.v1.WatchRunLogResponse
+ */
+export type WatchRunLogResponse = Message<"carillon.v1.WatchRunLogResponse"> & {
+  /**
+   * Give it as after_id to read on behind this message. Empty where there is no such place.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * What it is.
+   *
+   * @generated from oneof carillon.v1.WatchRunLogResponse.message
+   */
+  message: {
+    /**
+     * A line.
+     *
+     * @generated from field: carillon.v1.RunLogLine line = 2;
+     */
+    value: RunLogLine;
+    case: "line";
+  } | {
+    /**
+     * Another attempt begins.
+     *
+     * @generated from field: carillon.v1.RunLogAttempt attempt = 3;
+     */
+    value: RunLogAttempt;
+    case: "attempt";
+  } | {
+    /**
+     * The run has ended.
+     *
+     * @generated from field: carillon.v1.RunLogEnd end = 4;
+     */
+    value: RunLogEnd;
+    case: "end";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message carillon.v1.WatchRunLogResponse.
+ * Use `create(WatchRunLogResponseSchema)` to create a new message.
+ */
+export const WatchRunLogResponseSchema: GenMessage<WatchRunLogResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 75);
 
 /**
  * Arguments of GetRunLogs.
@@ -6851,7 +8025,7 @@ export type GetRunLogsRequest = Message<"carillon.v1.GetRunLogsRequest"> & {
  * Use `create(GetRunLogsRequestSchema)` to create a new message.
  */
 export const GetRunLogsRequestSchema: GenMessage<GetRunLogsRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 59);
+  messageDesc(file_carillon_v1_jobs, 76);
 
 /**
  * Answer of GetRunLogs.
@@ -6886,7 +8060,7 @@ export type GetRunLogsResponse = Message<"carillon.v1.GetRunLogsResponse"> & {
  * Use `create(GetRunLogsResponseSchema)` to create a new message.
  */
 export const GetRunLogsResponseSchema: GenMessage<GetRunLogsResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 60);
+  messageDesc(file_carillon_v1_jobs, 77);
 
 /**
  * Arguments of CancelRun.
@@ -6907,7 +8081,7 @@ export type CancelRunRequest = Message<"carillon.v1.CancelRunRequest"> & {
  * Use `create(CancelRunRequestSchema)` to create a new message.
  */
 export const CancelRunRequestSchema: GenMessage<CancelRunRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 61);
+  messageDesc(file_carillon_v1_jobs, 78);
 
 /**
  * Answer of CancelRun.
@@ -6963,7 +8137,7 @@ export type CancelRunResponse = Message<"carillon.v1.CancelRunResponse"> & {
  * Use `create(CancelRunResponseSchema)` to create a new message.
  */
 export const CancelRunResponseSchema: GenMessage<CancelRunResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 62);
+  messageDesc(file_carillon_v1_jobs, 79);
 
 /**
  * Arguments of RerunRun.
@@ -7013,7 +8187,7 @@ export type RerunRunRequest = Message<"carillon.v1.RerunRunRequest"> & {
  * Use `create(RerunRunRequestSchema)` to create a new message.
  */
 export const RerunRunRequestSchema: GenMessage<RerunRunRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 63);
+  messageDesc(file_carillon_v1_jobs, 80);
 
 /**
  * Answer of RerunRun.
@@ -7048,7 +8222,555 @@ export type RerunRunResponse = Message<"carillon.v1.RerunRunResponse"> & {
  * Use `create(RerunRunResponseSchema)` to create a new message.
  */
 export const RerunRunResponseSchema: GenMessage<RerunRunResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 64);
+  messageDesc(file_carillon_v1_jobs, 81);
+
+/**
+ * Which runs are meant. Filters that are left out let everything through.
+ *
+ * @generated from message carillon.v1.RunFilter
+ */
+export type RunFilter = Message<"carillon.v1.RunFilter"> & {
+  /**
+   * Only those with one of these, as in ListRunsRequest.
+   *
+   * @generated from field: repeated string statuses = 1;
+   */
+  statuses: string[];
+
+  /**
+   * Only those of this job.
+   *
+   * @generated from field: string job_id = 2;
+   */
+  jobId: string;
+
+  /**
+   * Only those of this tenant.
+   *
+   * @generated from field: string namespace = 3;
+   */
+  namespace: string;
+
+  /**
+   * Only those of jobs of this user; "me" is whoever asks.
+   *
+   * @generated from field: string user_id = 4;
+   */
+  userId: string;
+
+  /**
+   * Only those of jobs run by this handler.
+   *
+   * @generated from field: string handler = 5;
+   */
+  handler: string;
+
+  /**
+   * Only those of jobs that have all of these labels.
+   *
+   * @generated from field: map<string, string> labels = 6;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * Only those that this worker was handed.
+   *
+   * @generated from field: string worker_id = 7;
+   */
+  workerId: string;
+
+  /**
+   * Only those whose error message contains this, in any case.
+   *
+   * @generated from field: string error = 8;
+   */
+  error: string;
+
+  /**
+   * Only failures that are alike: the fingerprint of a group of failures.
+   *
+   * @generated from field: string failure = 9;
+   */
+  failure: string;
+
+  /**
+   * Only those handed out since then, and those that ended otherwise than well since then: an instant in ISO 8601, or how
+   * long ago, such as "15m", "1h" or "1d".
+   *
+   * @generated from field: string since = 10;
+   */
+  since: string;
+
+  /**
+   * Only those handed out before then, written in the same ways.
+   *
+   * @generated from field: string until = 11;
+   */
+  until: string;
+};
+
+/**
+ * Describes the message carillon.v1.RunFilter.
+ * Use `create(RunFilterSchema)` to create a new message.
+ */
+export const RunFilterSchema: GenMessage<RunFilter> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 82);
+
+/**
+ * Arguments of BulkChangeRuns.
+ *
+ * @generated from message carillon.v1.BulkChangeRunsRequest
+ */
+export type BulkChangeRunsRequest = Message<"carillon.v1.BulkChangeRunsRequest"> & {
+  /**
+   * What is done: cancel or rerun.
+   *
+   * @generated from field: string action = 1;
+   */
+  action: string;
+
+  /**
+   * To which runs. At least one filter, so that nothing means everything by accident. Without a status, cancel means runs
+   * that a worker has, with job_id also those that wait, and rerun means FAILED and TIMED_OUT.
+   *
+   * @generated from field: carillon.v1.RunFilter filter = 2;
+   */
+  filter?: RunFilter | undefined;
+
+  /**
+   * Instead of a filter: these runs, up to 1,000.
+   *
+   * @generated from field: repeated string run_ids = 3;
+   */
+  runIds: string[];
+
+  /**
+   * Only say what would be done.
+   *
+   * @generated from field: bool dry_run = 4;
+   */
+  dryRun: boolean;
+
+  /**
+   * Why runs are run again, in one line: kept with each and in the audit log.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+
+  /**
+   * next_page_token of the answer before, to go on with the rest.
+   *
+   * @generated from field: string page_token = 6;
+   */
+  pageToken: string;
+
+  /**
+   * Each run is run again once under it, however often the call is made.
+   *
+   * @generated from field: string idempotency_key = 7;
+   */
+  idempotencyKey: string;
+};
+
+/**
+ * Describes the message carillon.v1.BulkChangeRunsRequest.
+ * Use `create(BulkChangeRunsRequestSchema)` to create a new message.
+ */
+export const BulkChangeRunsRequestSchema: GenMessage<BulkChangeRunsRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 83);
+
+/**
+ * What became of one run of BulkChangeRuns.
+ *
+ * @generated from message carillon.v1.BulkRunResult
+ */
+export type BulkRunResult = Message<"carillon.v1.BulkRunResult"> & {
+  /**
+   * The run.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * changed, unchanged (it was asked to stop before, or was run again under the same key) or refused.
+   *
+   * @generated from field: string outcome = 2;
+   */
+  outcome: string;
+
+  /**
+   * Of a run that is run again.
+   *
+   * @generated from field: string new_run_id = 3;
+   */
+  newRunId: string;
+
+  /**
+   * Why it was refused; not set otherwise.
+   *
+   * @generated from field: carillon.v1.BulkRefusal error = 4;
+   */
+  error?: BulkRefusal | undefined;
+};
+
+/**
+ * Describes the message carillon.v1.BulkRunResult.
+ * Use `create(BulkRunResultSchema)` to create a new message.
+ */
+export const BulkRunResultSchema: GenMessage<BulkRunResult> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 84);
+
+/**
+ * Answer of BulkChangeRuns.
+ *
+ * @generated from message carillon.v1.BulkChangeRunsResponse
+ */
+export type BulkChangeRunsResponse = Message<"carillon.v1.BulkChangeRunsResponse"> & {
+  /**
+   * Runs that the filters let through.
+   *
+   * @generated from field: int32 matched = 1;
+   */
+  matched: number;
+
+  /**
+   * Of those, changed; none in a dry run.
+   *
+   * @generated from field: int32 changed = 2;
+   */
+  changed: number;
+
+  /**
+   * They already were as requested.
+   *
+   * @generated from field: int32 unchanged = 3;
+   */
+  unchanged: number;
+
+  /**
+   * Could not be changed: they have ended, for instance.
+   *
+   * @generated from field: int32 refused = 4;
+   */
+  refused: number;
+
+  /**
+   * The first 100 that matched.
+   *
+   * @generated from field: repeated string run_ids = 5;
+   */
+  runIds: string[];
+
+  /**
+   * One for each run; in a dry run, only those that cannot be changed.
+   *
+   * @generated from field: repeated carillon.v1.BulkRunResult results = 6;
+   */
+  results: BulkRunResult[];
+
+  /**
+   * There may be more: ask again with it. Empty when all are done.
+   *
+   * @generated from field: string next_page_token = 7;
+   */
+  nextPageToken: string;
+
+  /**
+   * What was asked for.
+   *
+   * @generated from field: string action = 8;
+   */
+  action: string;
+
+  /**
+   * This is what would be; nothing was changed.
+   *
+   * @generated from field: bool dry_run = 9;
+   */
+  dryRun: boolean;
+};
+
+/**
+ * Describes the message carillon.v1.BulkChangeRunsResponse.
+ * Use `create(BulkChangeRunsResponseSchema)` to create a new message.
+ */
+export const BulkChangeRunsResponseSchema: GenMessage<BulkChangeRunsResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 85);
+
+/**
+ * Arguments of GetStats. Of the namespaces in which the caller may read every run.
+ *
+ * @generated from message carillon.v1.GetStatsRequest
+ */
+export type GetStatsRequest = Message<"carillon.v1.GetStatsRequest"> & {
+  /**
+   * An instant in ISO 8601, or how long ago, such as "15m", "6h" or "7d". Left out: an hour ago.
+   *
+   * @generated from field: string since = 1;
+   */
+  since: string;
+
+  /**
+   * Written in the same ways. Left out: now.
+   *
+   * @generated from field: string until = 2;
+   */
+  until: string;
+
+  /**
+   * minute, hour, or auto: minutes up to six hours, else hours. Left out: auto.
+   *
+   * @generated from field: string bucket = 3;
+   */
+  bucket: string;
+
+  /**
+   * Only those of this tenant.
+   *
+   * @generated from field: string namespace = 4;
+   */
+  namespace: string;
+
+  /**
+   * Only those of jobs run by this handler.
+   *
+   * @generated from field: string handler = 5;
+   */
+  handler: string;
+
+  /**
+   * Only those of this job, counted from its latest 2,000 attempts.
+   *
+   * @generated from field: string job_id = 6;
+   */
+  jobId: string;
+};
+
+/**
+ * Describes the message carillon.v1.GetStatsRequest.
+ * Use `create(GetStatsRequestSchema)` to create a new message.
+ */
+export const GetStatsRequestSchema: GenMessage<GetStatsRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 86);
+
+/**
+ * Answer of GetStats.
+ *
+ * @generated from message carillon.v1.GetStatsResponse
+ */
+export type GetStatsResponse = Message<"carillon.v1.GetStatsResponse"> & {
+  /**
+   * The beginning of the first bucket.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 1;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * The end of the last one.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 2;
+   */
+  until?: Timestamp | undefined;
+
+  /**
+   * minute or hour.
+   *
+   * @generated from field: string bucket = 3;
+   */
+  bucket: string;
+
+  /**
+   * In order; those in which nothing ended are left out.
+   *
+   * @generated from field: repeated carillon.v1.StatsBucket buckets = 4;
+   */
+  buckets: StatsBucket[];
+};
+
+/**
+ * Describes the message carillon.v1.GetStatsResponse.
+ * Use `create(GetStatsResponseSchema)` to create a new message.
+ */
+export const GetStatsResponseSchema: GenMessage<GetStatsResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 87);
+
+/**
+ * Arguments of GetStatsNow.
+ *
+ * @generated from message carillon.v1.GetStatsNowRequest
+ */
+export type GetStatsNowRequest = Message<"carillon.v1.GetStatsNowRequest"> & {
+  /**
+   * Only of this tenant. Left out: all in which the caller may read every run.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+};
+
+/**
+ * Describes the message carillon.v1.GetStatsNowRequest.
+ * Use `create(GetStatsNowRequestSchema)` to create a new message.
+ */
+export const GetStatsNowRequestSchema: GenMessage<GetStatsNowRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 88);
+
+/**
+ * Answer of GetStatsNow.
+ *
+ * @generated from message carillon.v1.GetStatsNowResponse
+ */
+export type GetStatsNowResponse = Message<"carillon.v1.GetStatsNowResponse"> & {
+  /**
+   * As of when.
+   *
+   * @generated from field: google.protobuf.Timestamp as_of = 1;
+   */
+  asOf?: Timestamp | undefined;
+
+  /**
+   * Runs that workers hold, of the whole installation. Not set: the caller may not read workers.
+   *
+   * @generated from field: optional int32 running = 2;
+   */
+  running?: number | undefined;
+
+  /**
+   * Of living workers that take runs. Not set: the caller may not read workers.
+   *
+   * @generated from field: optional int32 slots = 3;
+   */
+  slots?: number | undefined;
+
+  /**
+   * Living ones. Not set: the caller may not read workers.
+   *
+   * @generated from field: optional int32 workers = 4;
+   */
+  workers?: number | undefined;
+
+  /**
+   * Since when the run that waits for longest could have started. Not set: none waits.
+   *
+   * @generated from field: google.protobuf.Timestamp oldest_waiting_at = 5;
+   */
+  oldestWaitingAt?: Timestamp | undefined;
+
+  /**
+   * Runs that could start and wait for a worker; counting ends at 1,000.
+   *
+   * @generated from field: int32 waiting_at_least = 6;
+   */
+  waitingAtLeast: number;
+
+  /**
+   * Handlers of runs that wait which no living worker offers; at most ten.
+   *
+   * @generated from field: repeated string unoffered_handlers = 7;
+   */
+  unofferedHandlers: string[];
+
+  /**
+   * Of the last five minutes. Not set: nothing that is measured started.
+   *
+   * @generated from field: carillon.v1.Quantiles start_delay_ms = 8;
+   */
+  startDelayMs?: Quantiles | undefined;
+
+  /**
+   * Attempts that failed or took too long.
+   *
+   * @generated from field: int32 failed_last_hour = 9;
+   */
+  failedLastHour: number;
+
+  /**
+   * Runs that were given up and that nobody has handled; counting ends at 100. Not set: the caller may not read them.
+   *
+   * @generated from field: optional int32 open_dead_letters = 10;
+   */
+  openDeadLetters?: number | undefined;
+};
+
+/**
+ * Describes the message carillon.v1.GetStatsNowResponse.
+ * Use `create(GetStatsNowResponseSchema)` to create a new message.
+ */
+export const GetStatsNowResponseSchema: GenMessage<GetStatsNowResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 89);
+
+/**
+ * Arguments of ListFailures. Of the namespaces in which the caller may read every run.
+ *
+ * @generated from message carillon.v1.ListFailuresRequest
+ */
+export type ListFailuresRequest = Message<"carillon.v1.ListFailuresRequest"> & {
+  /**
+   * An instant in ISO 8601, or how long ago, such as "6h"; by whole hours. Left out: a day ago.
+   *
+   * @generated from field: string since = 1;
+   */
+  since: string;
+
+  /**
+   * Written in the same ways. Left out: now.
+   *
+   * @generated from field: string until = 2;
+   */
+  until: string;
+
+  /**
+   * Only those of this tenant.
+   *
+   * @generated from field: string namespace = 3;
+   */
+  namespace: string;
+
+  /**
+   * Only those of this job, of its latest 2,000 attempts.
+   *
+   * @generated from field: string job_id = 4;
+   */
+  jobId: string;
+
+  /**
+   * Groups, up to 200. Left out: 50.
+   *
+   * @generated from field: int32 limit = 5;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message carillon.v1.ListFailuresRequest.
+ * Use `create(ListFailuresRequestSchema)` to create a new message.
+ */
+export const ListFailuresRequestSchema: GenMessage<ListFailuresRequest> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 90);
+
+/**
+ * Answer of ListFailures.
+ *
+ * @generated from message carillon.v1.ListFailuresResponse
+ */
+export type ListFailuresResponse = Message<"carillon.v1.ListFailuresResponse"> & {
+  /**
+   * The most frequent first.
+   *
+   * @generated from field: repeated carillon.v1.FailureGroup failures = 1;
+   */
+  failures: FailureGroup[];
+};
+
+/**
+ * Describes the message carillon.v1.ListFailuresResponse.
+ * Use `create(ListFailuresResponseSchema)` to create a new message.
+ */
+export const ListFailuresResponseSchema: GenMessage<ListFailuresResponse> = /*@__PURE__*/
+  messageDesc(file_carillon_v1_jobs, 91);
 
 /**
  * Arguments of ListDeadLetters. Filters that are left out let everything through that the caller may see.
@@ -7139,7 +8861,7 @@ export type ListDeadLettersRequest = Message<"carillon.v1.ListDeadLettersRequest
  * Use `create(ListDeadLettersRequestSchema)` to create a new message.
  */
 export const ListDeadLettersRequestSchema: GenMessage<ListDeadLettersRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 65);
+  messageDesc(file_carillon_v1_jobs, 92);
 
 /**
  * Answer of ListDeadLetters.
@@ -7167,7 +8889,7 @@ export type ListDeadLettersResponse = Message<"carillon.v1.ListDeadLettersRespon
  * Use `create(ListDeadLettersResponseSchema)` to create a new message.
  */
 export const ListDeadLettersResponseSchema: GenMessage<ListDeadLettersResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 66);
+  messageDesc(file_carillon_v1_jobs, 93);
 
 /**
  * Arguments of GetDeadLetter.
@@ -7188,7 +8910,7 @@ export type GetDeadLetterRequest = Message<"carillon.v1.GetDeadLetterRequest"> &
  * Use `create(GetDeadLetterRequestSchema)` to create a new message.
  */
 export const GetDeadLetterRequestSchema: GenMessage<GetDeadLetterRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 67);
+  messageDesc(file_carillon_v1_jobs, 94);
 
 /**
  * Answer of GetDeadLetter.
@@ -7209,7 +8931,7 @@ export type GetDeadLetterResponse = Message<"carillon.v1.GetDeadLetterResponse">
  * Use `create(GetDeadLetterResponseSchema)` to create a new message.
  */
 export const GetDeadLetterResponseSchema: GenMessage<GetDeadLetterResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 68);
+  messageDesc(file_carillon_v1_jobs, 95);
 
 /**
  * Arguments of RedriveDeadLetter.
@@ -7230,7 +8952,7 @@ export type RedriveDeadLetterRequest = Message<"carillon.v1.RedriveDeadLetterReq
  * Use `create(RedriveDeadLetterRequestSchema)` to create a new message.
  */
 export const RedriveDeadLetterRequestSchema: GenMessage<RedriveDeadLetterRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 69);
+  messageDesc(file_carillon_v1_jobs, 96);
 
 /**
  * Answer of RedriveDeadLetter.
@@ -7265,7 +8987,7 @@ export type RedriveDeadLetterResponse = Message<"carillon.v1.RedriveDeadLetterRe
  * Use `create(RedriveDeadLetterResponseSchema)` to create a new message.
  */
 export const RedriveDeadLetterResponseSchema: GenMessage<RedriveDeadLetterResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 70);
+  messageDesc(file_carillon_v1_jobs, 97);
 
 /**
  * Which dead letters are meant. Filters that are left out let everything through.
@@ -7328,7 +9050,7 @@ export type DeadLetterFilter = Message<"carillon.v1.DeadLetterFilter"> & {
  * Use `create(DeadLetterFilterSchema)` to create a new message.
  */
 export const DeadLetterFilterSchema: GenMessage<DeadLetterFilter> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 71);
+  messageDesc(file_carillon_v1_jobs, 98);
 
 /**
  * Arguments of RedriveDeadLetters.
@@ -7377,7 +9099,7 @@ export type RedriveDeadLettersRequest = Message<"carillon.v1.RedriveDeadLettersR
  * Use `create(RedriveDeadLettersRequestSchema)` to create a new message.
  */
 export const RedriveDeadLettersRequestSchema: GenMessage<RedriveDeadLettersRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 72);
+  messageDesc(file_carillon_v1_jobs, 99);
 
 /**
  * What became of one dead letter of RedriveDeadLetters.
@@ -7426,7 +9148,7 @@ export type RedriveResult = Message<"carillon.v1.RedriveResult"> & {
  * Use `create(RedriveResultSchema)` to create a new message.
  */
 export const RedriveResultSchema: GenMessage<RedriveResult> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 73);
+  messageDesc(file_carillon_v1_jobs, 100);
 
 /**
  * Answer of RedriveDeadLetters.
@@ -7482,6 +9204,13 @@ export type RedriveDeadLettersResponse = Message<"carillon.v1.RedriveDeadLetters
    * @generated from field: repeated carillon.v1.RedriveResult results = 7;
    */
   results: RedriveResult[];
+
+  /**
+   * This is what would be; nothing was changed.
+   *
+   * @generated from field: bool dry_run = 8;
+   */
+  dryRun: boolean;
 };
 
 /**
@@ -7489,7 +9218,7 @@ export type RedriveDeadLettersResponse = Message<"carillon.v1.RedriveDeadLetters
  * Use `create(RedriveDeadLettersResponseSchema)` to create a new message.
  */
 export const RedriveDeadLettersResponseSchema: GenMessage<RedriveDeadLettersResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 74);
+  messageDesc(file_carillon_v1_jobs, 101);
 
 /**
  * Arguments of ListWorkers.
@@ -7531,7 +9260,7 @@ export type ListWorkersRequest = Message<"carillon.v1.ListWorkersRequest"> & {
  * Use `create(ListWorkersRequestSchema)` to create a new message.
  */
 export const ListWorkersRequestSchema: GenMessage<ListWorkersRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 75);
+  messageDesc(file_carillon_v1_jobs, 102);
 
 /**
  * Answer of ListWorkers.
@@ -7559,7 +9288,7 @@ export type ListWorkersResponse = Message<"carillon.v1.ListWorkersResponse"> & {
  * Use `create(ListWorkersResponseSchema)` to create a new message.
  */
 export const ListWorkersResponseSchema: GenMessage<ListWorkersResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 76);
+  messageDesc(file_carillon_v1_jobs, 103);
 
 /**
  * Arguments of GetWorker.
@@ -7580,7 +9309,7 @@ export type GetWorkerRequest = Message<"carillon.v1.GetWorkerRequest"> & {
  * Use `create(GetWorkerRequestSchema)` to create a new message.
  */
 export const GetWorkerRequestSchema: GenMessage<GetWorkerRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 77);
+  messageDesc(file_carillon_v1_jobs, 104);
 
 /**
  * Answer of GetWorker.
@@ -7601,7 +9330,7 @@ export type GetWorkerResponse = Message<"carillon.v1.GetWorkerResponse"> & {
  * Use `create(GetWorkerResponseSchema)` to create a new message.
  */
 export const GetWorkerResponseSchema: GenMessage<GetWorkerResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 78);
+  messageDesc(file_carillon_v1_jobs, 105);
 
 /**
  * Arguments of ListHandlers.
@@ -7629,7 +9358,7 @@ export type ListHandlersRequest = Message<"carillon.v1.ListHandlersRequest"> & {
  * Use `create(ListHandlersRequestSchema)` to create a new message.
  */
 export const ListHandlersRequestSchema: GenMessage<ListHandlersRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 79);
+  messageDesc(file_carillon_v1_jobs, 106);
 
 /**
  * Answer of ListHandlers.
@@ -7657,7 +9386,7 @@ export type ListHandlersResponse = Message<"carillon.v1.ListHandlersResponse"> &
  * Use `create(ListHandlersResponseSchema)` to create a new message.
  */
 export const ListHandlersResponseSchema: GenMessage<ListHandlersResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 80);
+  messageDesc(file_carillon_v1_jobs, 107);
 
 /**
  * Arguments of GetHandler.
@@ -7678,7 +9407,7 @@ export type GetHandlerRequest = Message<"carillon.v1.GetHandlerRequest"> & {
  * Use `create(GetHandlerRequestSchema)` to create a new message.
  */
 export const GetHandlerRequestSchema: GenMessage<GetHandlerRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 81);
+  messageDesc(file_carillon_v1_jobs, 108);
 
 /**
  * Answer of GetHandler.
@@ -7699,7 +9428,7 @@ export type GetHandlerResponse = Message<"carillon.v1.GetHandlerResponse"> & {
  * Use `create(GetHandlerResponseSchema)` to create a new message.
  */
 export const GetHandlerResponseSchema: GenMessage<GetHandlerResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 82);
+  messageDesc(file_carillon_v1_jobs, 109);
 
 /**
  * Arguments of DrainWorker.
@@ -7720,7 +9449,7 @@ export type DrainWorkerRequest = Message<"carillon.v1.DrainWorkerRequest"> & {
  * Use `create(DrainWorkerRequestSchema)` to create a new message.
  */
 export const DrainWorkerRequestSchema: GenMessage<DrainWorkerRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 83);
+  messageDesc(file_carillon_v1_jobs, 110);
 
 /**
  * Answer of DrainWorker.
@@ -7741,7 +9470,7 @@ export type DrainWorkerResponse = Message<"carillon.v1.DrainWorkerResponse"> & {
  * Use `create(DrainWorkerResponseSchema)` to create a new message.
  */
 export const DrainWorkerResponseSchema: GenMessage<DrainWorkerResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 84);
+  messageDesc(file_carillon_v1_jobs, 111);
 
 /**
  * Arguments of UndrainWorker.
@@ -7762,7 +9491,7 @@ export type UndrainWorkerRequest = Message<"carillon.v1.UndrainWorkerRequest"> &
  * Use `create(UndrainWorkerRequestSchema)` to create a new message.
  */
 export const UndrainWorkerRequestSchema: GenMessage<UndrainWorkerRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 85);
+  messageDesc(file_carillon_v1_jobs, 112);
 
 /**
  * Answer of UndrainWorker.
@@ -7783,7 +9512,7 @@ export type UndrainWorkerResponse = Message<"carillon.v1.UndrainWorkerResponse">
  * Use `create(UndrainWorkerResponseSchema)` to create a new message.
  */
 export const UndrainWorkerResponseSchema: GenMessage<UndrainWorkerResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 86);
+  messageDesc(file_carillon_v1_jobs, 113);
 
 /**
  * Arguments of ListEvents. Filters that are left out let everything through that the caller may see.
@@ -7860,7 +9589,7 @@ export type ListEventsRequest = Message<"carillon.v1.ListEventsRequest"> & {
  * Use `create(ListEventsRequestSchema)` to create a new message.
  */
 export const ListEventsRequestSchema: GenMessage<ListEventsRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 87);
+  messageDesc(file_carillon_v1_jobs, 114);
 
 /**
  * Answer of ListEvents.
@@ -7888,7 +9617,7 @@ export type ListEventsResponse = Message<"carillon.v1.ListEventsResponse"> & {
  * Use `create(ListEventsResponseSchema)` to create a new message.
  */
 export const ListEventsResponseSchema: GenMessage<ListEventsResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 88);
+  messageDesc(file_carillon_v1_jobs, 115);
 
 /**
  * Arguments of WatchEvents. Filters that are left out let everything through that the caller may see.
@@ -7958,7 +9687,7 @@ export type WatchEventsRequest = Message<"carillon.v1.WatchEventsRequest"> & {
  * Use `create(WatchEventsRequestSchema)` to create a new message.
  */
 export const WatchEventsRequestSchema: GenMessage<WatchEventsRequest> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 89);
+  messageDesc(file_carillon_v1_jobs, 116);
 
 /**
  * One message of the stream of WatchEvents.
@@ -7980,7 +9709,7 @@ export type WatchEventsResponse = Message<"carillon.v1.WatchEventsResponse"> & {
  * Use `create(WatchEventsResponseSchema)` to create a new message.
  */
 export const WatchEventsResponseSchema: GenMessage<WatchEventsResponse> = /*@__PURE__*/
-  messageDesc(file_carillon_v1_jobs, 90);
+  messageDesc(file_carillon_v1_jobs, 117);
 
 /**
  * Jobs, their runs, and what follows from them.
@@ -8182,6 +9911,56 @@ export const JobService: GenService<{
     output: typeof BulkChangeJobsResponseSchema;
   },
   /**
+   * The last outcomes of several jobs. Needs runs.read.
+   *
+   * @generated from rpc carillon.v1.JobService.ListStrips
+   */
+  listStrips: {
+    methodKind: "unary";
+    input: typeof ListStripsRequestSchema;
+    output: typeof ListStripsResponseSchema;
+  },
+  /**
+   * Why a job does not run now, in sentences that say what a person can do. Needs jobs.read.
+   *
+   * @generated from rpc carillon.v1.JobService.WhyJob
+   */
+  whyJob: {
+    methodKind: "unary";
+    input: typeof WhyJobRequestSchema;
+    output: typeof WhyJobResponseSchema;
+  },
+  /**
+   * Who changed a job, when, and what, newest first. Needs jobs.read.
+   *
+   * @generated from rpc carillon.v1.JobService.ListJobVersions
+   */
+  listJobVersions: {
+    methodKind: "unary";
+    input: typeof ListJobVersionsRequestSchema;
+    output: typeof ListJobVersionsResponseSchema;
+  },
+  /**
+   * Brings back an earlier version of a job, as a new version. Needs jobs.read and jobs.update.
+   *
+   * @generated from rpc carillon.v1.JobService.RestoreJob
+   */
+  restoreJob: {
+    methodKind: "unary";
+    input: typeof RestoreJobRequestSchema;
+    output: typeof RestoreJobResponseSchema;
+  },
+  /**
+   * Jobs, runs, workers, users and namespaces by an id or a name. Needs jobs.read.
+   *
+   * @generated from rpc carillon.v1.JobService.Search
+   */
+  search: {
+    methodKind: "unary";
+    input: typeof SearchRequestSchema;
+    output: typeof SearchResponseSchema;
+  },
+  /**
    * The story of a job in lines, told from its latest attempts. Needs runs.read.
    *
    * @generated from rpc carillon.v1.JobService.GetJobLogs
@@ -8242,6 +10021,36 @@ export const JobService: GenService<{
     output: typeof GetRunCheckpointResponseSchema;
   },
   /**
+   * What the handler answered at the latest attempt, however large it is. Needs runs.read and payloads.read.
+   *
+   * @generated from rpc carillon.v1.JobService.GetRunResult
+   */
+  getRunResult: {
+    methodKind: "server_streaming";
+    input: typeof GetRunResultRequestSchema;
+    output: typeof GetRunResultResponseSchema;
+  },
+  /**
+   * Why a run waits, or how it ended. Needs runs.read.
+   *
+   * @generated from rpc carillon.v1.JobService.WhyRun
+   */
+  whyRun: {
+    methodKind: "unary";
+    input: typeof WhyRunRequestSchema;
+    output: typeof WhyRunResponseSchema;
+  },
+  /**
+   * What a run has written from its first line on, and what it writes, until it has ended. Needs logs.read.
+   *
+   * @generated from rpc carillon.v1.JobService.WatchRunLog
+   */
+  watchRunLog: {
+    methodKind: "server_streaming";
+    input: typeof WatchRunLogRequestSchema;
+    output: typeof WatchRunLogResponseSchema;
+  },
+  /**
    * The story of a run in lines, told from its attempts. Needs runs.read.
    *
    * @generated from rpc carillon.v1.JobService.GetRunLogs
@@ -8270,6 +10079,47 @@ export const JobService: GenService<{
     methodKind: "unary";
     input: typeof RerunRunRequestSchema;
     output: typeof RerunRunResponseSchema;
+  },
+  /**
+   * Cancels the runs that the filters let through, or runs them again; one call looks at up to 1,000 attempts. Needs
+   * runs.cancel, to run again runs.rerun.
+   *
+   * @generated from rpc carillon.v1.JobService.BulkChangeRuns
+   */
+  bulkChangeRuns: {
+    methodKind: "unary";
+    input: typeof BulkChangeRunsRequestSchema;
+    output: typeof BulkChangeRunsResponseSchema;
+  },
+  /**
+   * Attempts by the minute or hour in which their end was recorded. Needs runs.read.
+   *
+   * @generated from rpc carillon.v1.JobService.GetStats
+   */
+  getStats: {
+    methodKind: "unary";
+    input: typeof GetStatsRequestSchema;
+    output: typeof GetStatsResponseSchema;
+  },
+  /**
+   * Whether the system keeps up. Needs runs.read.
+   *
+   * @generated from rpc carillon.v1.JobService.GetStatsNow
+   */
+  getStatsNow: {
+    methodKind: "unary";
+    input: typeof GetStatsNowRequestSchema;
+    output: typeof GetStatsNowResponseSchema;
+  },
+  /**
+   * Attempts that failed or took too long by group, the most frequent first. Needs runs.read.
+   *
+   * @generated from rpc carillon.v1.JobService.ListFailures
+   */
+  listFailures: {
+    methodKind: "unary";
+    input: typeof ListFailuresRequestSchema;
+    output: typeof ListFailuresResponseSchema;
   },
   /**
    * Runs that were given up, latest first. Needs dead_letters.read.

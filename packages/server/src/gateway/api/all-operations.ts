@@ -61,6 +61,7 @@ function documentationOperations(described: () => readonly Operation[]): Operati
     restOperation({
       method: 'GET',
       path: '/openapi.json',
+      restOnly: 'of REST; RPC has reflection',
       access: 'open',
       tag: 'documentation',
       summary: 'This interface as an OpenAPI 3.1 document',
@@ -80,6 +81,7 @@ function documentationOperations(described: () => readonly Operation[]): Operati
     restOperation({
       method: 'GET',
       path: '/docs',
+      restOnly: 'a page for browsers',
       access: 'open',
       tag: 'documentation',
       summary: 'This interface as a page to read and to try',

@@ -1,5 +1,5 @@
 /** Events, as a stream that goes on or page by page. An exception: one path has two kinds of answers. */
-import { cloudEvent, EVENTS_QUERY, EXAMPLES, eventAnswer, toEventsQuery } from '@carillon/contract';
+import { cloudEvent, EVENTS_QUERY, EXAMPLES, eventAnswer, rpc, toEventsQuery } from '@carillon/contract';
 import { writeEventCursor } from '@carillon/domain';
 import { systemClock } from '@carillon/foundation';
 import { z } from 'zod';
@@ -15,6 +15,7 @@ export function eventOperations({ operations, authenticate, stopping }: ApiConte
     restOperation({
       method: 'GET',
       path: '/events',
+      calls: [rpc.JobService.method.listEvents, rpc.JobService.method.watchEvents],
       access: 'events.read',
       tag: 'events',
       summary: 'Follow what happens, or read what happened',

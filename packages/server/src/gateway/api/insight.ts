@@ -5,6 +5,7 @@ import {
   jobRestoredAnswer,
   jobRestoredView,
   RESTORE_BODY,
+  rpc,
   SEARCH_QUERY,
   STRIPS_QUERY,
   searchAnswer,
@@ -23,6 +24,7 @@ import {
 import { z } from 'zod';
 import { type ApiContext, IF_MATCH, type Operation, operation, reading } from './operation.ts';
 
+const { method: call } = rpc.JobService;
 const { runId: RUN_ID, jobId: JOB_ID } = EXAMPLES;
 
 const AT_LIMIT = {
@@ -60,6 +62,7 @@ export function insightOperations({ operations }: ApiContext): Operation[] {
     operation({
       method: 'GET',
       path: '/jobs/strips',
+      rpc: { method: call.listStrips },
       access: 'runs.read',
       tag: 'jobs',
       summary: 'The last outcomes of several jobs',
@@ -93,6 +96,7 @@ export function insightOperations({ operations }: ApiContext): Operation[] {
     operation({
       method: 'GET',
       path: '/jobs/{id}/why',
+      rpc: { method: call.whyJob },
       access: 'jobs.read',
       tag: 'jobs',
       summary: 'Why a job does not run now',
@@ -106,6 +110,7 @@ export function insightOperations({ operations }: ApiContext): Operation[] {
     operation({
       method: 'GET',
       path: '/runs/{id}/why',
+      rpc: { method: call.whyRun },
       access: 'runs.read',
       tag: 'runs',
       summary: 'Why a run waits, or how it ended',
@@ -119,6 +124,7 @@ export function insightOperations({ operations }: ApiContext): Operation[] {
     operation({
       method: 'GET',
       path: '/jobs/{id}/versions',
+      rpc: { method: call.listJobVersions },
       access: 'jobs.read',
       tag: 'jobs',
       summary: 'Who changed a job, when, and what',
@@ -161,6 +167,7 @@ export function insightOperations({ operations }: ApiContext): Operation[] {
     operation({
       method: 'POST',
       path: '/jobs/{id}/restore',
+      rpc: { method: call.restoreJob },
       access: ['jobs.read', 'jobs.update'],
       tag: 'jobs',
       summary: 'Bring back an earlier version of a job',
@@ -196,6 +203,7 @@ export function insightOperations({ operations }: ApiContext): Operation[] {
     operation({
       method: 'GET',
       path: '/search',
+      rpc: { method: call.search },
       access: 'jobs.read',
       tag: 'search',
       summary: 'Search by an id or a name',

@@ -49,6 +49,7 @@ export function jobKeyOperations({ operations, address }: ApiContext): Operation
     restOperation({
       method: 'PUT',
       path: '/jobs/by-key/{key}',
+      calls: [rpc.JobService.method.applyJob],
       access: ['jobs.create', 'jobs.update'],
       tag: 'jobs',
       summary: 'Create the job that has a key, or replace it',

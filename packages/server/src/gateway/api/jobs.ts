@@ -92,6 +92,7 @@ export function jobOperations({ operations, address }: ApiContext): Operation[] 
     restOperation({
       method: 'POST',
       path: '/jobs/batch',
+      calls: [call.submitJobs],
       access: 'jobs.create',
       isReadInTurn: true,
       tag: 'jobs',
@@ -176,6 +177,7 @@ export function jobOperations({ operations, address }: ApiContext): Operation[] 
     operation({
       method: 'DELETE',
       path: '/jobs/{id}',
+      calls: [call.cancelJob, call.deleteJob],
       access: ['jobs.cancel', 'jobs.delete'],
       tag: 'jobs',
       summary: 'Cancel a job, or remove it',

@@ -13,6 +13,7 @@ export function liveOperations({ operations, authenticate, stopping }: ApiContex
     restOperation({
       method: 'GET',
       path: '/live',
+      restOnly: 'for pages; programs watch events',
       access: 'events.read',
       tag: 'events',
       summary: 'What to read again, as it changes',

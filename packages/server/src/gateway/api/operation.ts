@@ -2,6 +2,7 @@
  * One operation of the interface, as a value: who may ask for it, what it reads, what it answers, the words that document it, and how
  * REST and RPC reach it. Routes, calls, the OpenAPI document, the test of roles and the fuzz test follow from one table of these.
  */
+import type { DescMethod } from '@bufbuild/protobuf';
 import { readShape, type Shape } from '@carillon/contract';
 import {
   type Action,
@@ -140,6 +141,10 @@ interface Described {
   readonly bodyExamples?: Readonly<Record<string, object>>;
   /** The calls of RPC that do the same. */
   readonly rpc?: RpcBinding | readonly RpcBinding[];
+  /** Calls that do the same and are not bound to it: streams, and those that REST splits in another way. */
+  readonly calls?: readonly DescMethod[];
+  /** Why there is no call that does the same. */
+  readonly restOnly?: string;
 }
 
 interface Input<Query, Body> {

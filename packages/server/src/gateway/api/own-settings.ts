@@ -16,7 +16,7 @@ import { z } from 'zod';
 import { type ApiContext, type Operation, reading, restOperation } from './operation.ts';
 
 const aboutView = { subject: 'view', subjectIs: 'The view_id: a UUID that you choose.' } as const;
-const common = { tag: 'own settings', access: 'self' } as const;
+const common = { tag: 'own settings', access: 'self', restOnly: 'settings of the page' } as const;
 
 export function ownSettingsOperations({ operations }: ApiContext): Operation[] {
   return [

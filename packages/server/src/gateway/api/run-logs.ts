@@ -15,9 +15,7 @@ import { type Caller, Refusal } from '@carillon/domain';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { FollowedLog, RunLogText } from '../../operations/run-logs.ts';
-import { leavingAtEnd } from '../../run-logs/log-searches.ts';
 import { readParts } from '../../run-logs/run-logs.ts';
-import { claimantOf, SharedLimit } from '../../shared-limit/shared-limit.ts';
 import {
   type ApiContext,
   type Call,
@@ -39,12 +37,12 @@ const STREAM_EXAMPLE = [
 
 export function runLogOperationsOf(context: ApiContext): Operation[] {
   const { operations } = context;
-  const limit = new SharedLimit({ what: 'logs are followed', eachMax: 50, totalMax: 1_000 });
   return [
     operation({
       method: 'GET',
       path: '/runs/{id}/logs',
       rpc: { method: rpc.JobService.method.getRunLogs, access: 'runs.read', names: { logs: 'lines' } },
+      calls: [rpc.JobService.method.watchRunLog],
       access: ['runs.read', 'logs.read'],
       tag: 'runs',
       summary: 'Read or follow the log of a run',
@@ -100,7 +98,7 @@ export function runLogOperationsOf(context: ApiContext): Operation[] {
           const { latest, attempts } = await operations.getRun(caller, id);
           return { body: { job_id: latest.jobId, run_id: id, logs: logLines(attempts) } };
         }
-        if (kind === 'stream') return await followed(context, { limit, call, request, reply });
+        if (kind === 'stream') return await followed(context, { call, request, reply });
         if (query.download) reply.header('content-disposition', `attachment; filename="run-${id}.log"`);
         const gone = goneSignal(reply);
         const text = await operations.readRunLog(caller, id, query, gone);
@@ -192,7 +190,6 @@ async function* joined(lines: AsyncIterable<string>): AsyncGenerator<Buffer> {
 }
 
 interface Followed {
-  readonly limit: SharedLimit;
   readonly call: Call<RunLogsQuery>;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
@@ -200,7 +197,7 @@ interface Followed {
 
 async function followed(
   { operations, authenticate, stopping }: ApiContext,
-  { limit, call, request, reply }: Followed,
+  { call, request, reply }: Followed,
 ): Promise<Reply> {
   const { caller, id, query } = call;
   const header = [request.headers['last-event-id']].flat()[0];
@@ -208,13 +205,12 @@ async function followed(
   // The body is closed when its reading has ended, which is to end before.
   const signal = AbortSignal.any([stopping, goneSignal(reply)]);
   const recognise = (): Promise<Caller> => authenticate(request);
-  const messages = await operations.followRunLog(caller, id, { ...query, after, recognise, signal });
-  const reading = leavingAtEnd(sse(messages), limit.join(claimantOf(caller, 'logs.read')));
-  const body = Readable.from(reading.items, { highWaterMark: BUFFERED_MESSAGES });
+  const log = await operations.followRunLog(caller, id, { ...query, after, recognise, signal });
+  const body = Readable.from(sse(log.items), { highWaterMark: BUFFERED_MESSAGES });
   const end = () => body.destroy();
   stopping.addEventListener('abort', end, { once: true });
   body.once('close', () => {
-    reading.close();
+    log.close();
     stopping.removeEventListener('abort', end);
   });
   // Asks proxies not to collect the answer before they pass it on.

@@ -163,6 +163,7 @@ export function runOperations({ operations, charge }: ApiContext): Operation[] {
     restOperation({
       method: 'GET',
       path: '/runs/{id}/result',
+      calls: [call.getRunResult],
       access: ['runs.read', 'payloads.read'],
       tag: 'runs',
       summary: 'Read what the handler answered',
@@ -245,6 +246,7 @@ export function runOperations({ operations, charge }: ApiContext): Operation[] {
     operation({
       method: 'POST',
       path: '/runs/bulk',
+      rpc: { method: call.bulkChangeRuns, names: { next: 'next_page_token' } },
       isBulk: true,
       access: ['runs.cancel', 'runs.rerun'],
       tag: 'runs',
@@ -355,6 +357,7 @@ export function workerOperations({ operations }: ApiContext): Operation[] {
     operation({
       method: 'GET',
       path: '/job/executions',
+      calls: [call.listRuns],
       access: ['workers.read', 'runs.read'],
       tag: 'workers',
       summary: 'List what a worker is running',

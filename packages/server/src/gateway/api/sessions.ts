@@ -35,6 +35,7 @@ import {
 } from './operation.ts';
 
 const { method: call } = rpc.AccountService;
+const FOR_BROWSERS = 'for browsers; programs send a key';
 
 export function sessionOperations(context: ApiContext): Operation[] {
   const { operations, address, isAdminKey, oidc } = context;
@@ -56,6 +57,7 @@ export function sessionOperations(context: ApiContext): Operation[] {
     restOperation({
       method: 'POST',
       path: '/session',
+      restOnly: FOR_BROWSERS,
       access: 'open',
       tag: 'sessions',
       summary: 'Sign in',
@@ -98,6 +100,7 @@ export function sessionOperations(context: ApiContext): Operation[] {
     operation({
       method: 'GET',
       path: '/session',
+      calls: [call.getCaller],
       access: 'self',
       tag: 'sessions',
       summary: 'Who am I',
@@ -126,6 +129,7 @@ export function sessionOperations(context: ApiContext): Operation[] {
     restOperation({
       method: 'DELETE',
       path: '/session',
+      restOnly: FOR_BROWSERS,
       access: 'self',
       tag: 'sessions',
       summary: 'Sign out',
@@ -141,6 +145,7 @@ export function sessionOperations(context: ApiContext): Operation[] {
     restOperation({
       method: 'GET',
       path: '/session/methods',
+      restOnly: FOR_BROWSERS,
       access: 'open',
       tag: 'sessions',
       summary: 'How one can sign in here',

@@ -4,6 +4,7 @@ import {
   FAILURES_QUERY,
   failureAnswer,
   failureView,
+  rpc,
   STATS_NOW_QUERY,
   STATS_QUERY,
   statsAnswer,
@@ -16,11 +17,14 @@ import {
 import { z } from 'zod';
 import { type ApiContext, type Operation, operation, reading } from './operation.ts';
 
+const { method: call } = rpc.JobService;
+
 export function statsOperations({ operations }: ApiContext): Operation[] {
   return [
     operation({
       method: 'GET',
       path: '/stats',
+      rpc: { method: call.getStats, names: { from: 'since', to: 'until' } },
       access: 'runs.read',
       tag: 'stats',
       summary: 'Count runs over time',
@@ -34,6 +38,7 @@ export function statsOperations({ operations }: ApiContext): Operation[] {
     operation({
       method: 'GET',
       path: '/stats/now',
+      rpc: { method: call.getStatsNow },
       access: 'runs.read',
       tag: 'stats',
       summary: 'See whether the system keeps up',
@@ -49,6 +54,7 @@ export function statsOperations({ operations }: ApiContext): Operation[] {
     operation({
       method: 'GET',
       path: '/failures',
+      rpc: { method: call.listFailures },
       access: 'runs.read',
       tag: 'stats',
       summary: 'List failures by group, the most frequent first',

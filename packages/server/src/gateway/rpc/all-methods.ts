@@ -15,6 +15,7 @@ import { jobMethods } from './job-methods.ts';
 import { reflectionMethods } from './reflection-methods.ts';
 import { retrieveAllJobs } from './retrieve-all-jobs.ts';
 import type { RpcMethod } from './rpc-method.ts';
+import { runMethods } from './run-methods.ts';
 
 export interface MethodContext {
   readonly table: readonly Operation[];
@@ -42,6 +43,7 @@ export function allMethods({
   return [
     ...table.flatMap(bindRpc),
     ...jobMethods(operations),
+    ...runMethods(operations),
     retrieveAllJobs({ operations, clock }),
     ...eventMethods({ operations, clock }),
     ...healthMethods({ readiness, clock, services: services.map(({ typeName }) => typeName) }),

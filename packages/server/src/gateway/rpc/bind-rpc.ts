@@ -107,12 +107,17 @@ export function requireField(given: string | undefined, field: string): string {
 }
 
 /** rpc.Fields that REST calls otherwise, where its shape has none of the same name. */
-const OTHER_NAMES: Readonly<Record<string, string>> = {
+export const OTHER_NAMES: Readonly<Record<string, string>> = {
   statuses: 'status',
   types: 'type',
   labels: 'label',
+  streams: 'stream',
   after_id: 'last_event_id',
   page_size: 'limit',
+  job_ids: 'ids',
+  // A field called "from" cannot be written in Python.
+  since: 'from',
+  until: 'to',
 };
 
 /** Reads the fields of a message with a shape of REST. Refusals name the fields as the message does. */
@@ -185,13 +190,20 @@ export function messageOf<Output extends DescMessage>(
     json[field.name] = body.map((view) => resourceJson(field.message, view));
     json.next_page_token = list?.hasMore ? (list.next ?? '') : '';
   } else {
-    const field = output.fields.find(({ fieldKind }) => fieldKind === 'message');
+    const field = output.fields.find(
+      ({ fieldKind, message }) => fieldKind === 'message' && isResource(message!),
+    );
     for (const [name, value] of Object.entries((body ?? {}) as rpc.Fields)) json[names[name] ?? name] = value;
     // A resource that has a name of its own in the answer is there already, or is not shown.
     const isThere = field !== undefined && typeof json[field.name] === 'object';
     if (field && !isThere) json[field.name] = resourceJson(field.message, body);
   }
   return rpc.messageFrom(output, { ...json, ...also });
+}
+
+/** Not an instant, or a value of any kind. */
+function isResource({ typeName }: DescMessage): boolean {
+  return typeName.startsWith(`${rpc.JobSchema.file.proto.package}.`);
 }
 
 function resourceJson(message: DescMessage | undefined, view: unknown): unknown {

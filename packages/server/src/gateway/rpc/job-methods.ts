@@ -30,7 +30,9 @@ export function jobMethods(operations: Operations): RpcMethod[] {
         const answers = await operations.createJobs(caller, jobs.map(readJob), { idempotencyKey, atomic });
         return {
           results: answers.map((answer) =>
-            answer instanceof Refusal ? { refused: rpc.refusedMessage(answer) } : { jobId: answer.jobId },
+            answer instanceof Refusal
+              ? { outcome: 'refused', refused: rpc.refusedMessage(answer) }
+              : { outcome: 'submitted', jobId: answer.jobId, created: answer.created },
           ),
         };
       },

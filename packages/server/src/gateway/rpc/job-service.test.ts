@@ -111,8 +111,8 @@ describe('jobs', () => {
       jobs: [DAILY, { ...DAILY, schedule: { timeZone: 'Mars/Olympus', frequency: 'daily' } }, {}],
     });
     expect(results).toMatchObject([
-      { jobId: expect.stringMatching(/^[0-9a-f-]{36}$/) },
-      { jobId: '', refused: { code: 'zone_unknown', field: 'schedule.time_zone' } },
+      { jobId: expect.stringMatching(/^[0-9a-f-]{36}$/), outcome: 'submitted', created: true },
+      { jobId: '', outcome: 'refused', refused: { code: 'zone_unknown', field: 'schedule.time_zone' } },
       { jobId: '', refused: { code: 'field_missing', field: 'name' } },
     ]);
   });

@@ -85,14 +85,17 @@ function answersAbout(services: readonly DescService[]): (question: Question) =>
 /** The file and all it needs, so that one answer is enough. */
 function described(file: DescFile | undefined, asked: string): Answer {
   if (file === undefined) return notFound(asked);
-  const needed = new Set<DescFile>();
+  const seen = new Set<DescFile>();
+  const needed: DescFile[] = [];
   const collect = (one: DescFile) => {
-    if (needed.has(one)) return;
-    needed.add(one);
+    if (seen.has(one)) return;
+    seen.add(one);
     one.dependencies.forEach(collect);
+    needed.push(one);
   };
   collect(file);
-  const fileDescriptorProto = [...needed].map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
+  // The file that was asked for comes first, and each before those that it imports.
+  const fileDescriptorProto = needed.reverse().map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
   return { case: 'fileDescriptorResponse', value: { fileDescriptorProto } };
 }
 

@@ -105,6 +105,14 @@ const JOB_CALLS: EntryOf<typeof rpc.JobService> = {
     ask: () => jobs().bulkChangeJobs({ action: 'pause', filter: noJobs }),
     ...somewhere('jobs.pause'),
   },
+  listStrips: { ask: ({ jobId }) => jobs().listStrips({ jobIds: [jobId] }), ...somewhere('runs.read') },
+  whyJob: { ask: ({ jobId }) => jobs().whyJob({ jobId }), ...here('jobs.read') },
+  listJobVersions: { ask: ({ jobId }) => jobs().listJobVersions({ jobId }), ...here('jobs.read') },
+  restoreJob: {
+    ask: ({ jobId }) => jobs().restoreJob({ jobId, version: 1 }),
+    ...here('jobs.read', 'jobs.update'),
+  },
+  search: { ask: () => jobs().search({ q: 'daily' }), ...somewhere('jobs.read') },
   getJobLogs: { ask: ({ jobId }) => jobs().getJobLogs({ jobId }), ...here('runs.read') },
   previewSchedule: {
     ask: () => jobs().previewSchedule({ schedule: { interval: '1h' } }),
@@ -120,9 +128,25 @@ const JOB_CALLS: EntryOf<typeof rpc.JobService> = {
     ask: ({ deadRunId: runId }) => jobs().getRunCheckpoint({ runId }),
     ...here('runs.read', 'payloads.read'),
   },
+  getRunResult: {
+    ask: ({ deadRunId: runId }) => collect(jobs().getRunResult({ runId })),
+    ...here('runs.read', 'payloads.read'),
+  },
+  whyRun: { ask: ({ endedRunId: runId }) => jobs().whyRun({ runId }), ...here('runs.read') },
+  watchRunLog: {
+    ask: ({ endedRunId: runId }) => gateway.asTimePasses(collect(jobs().watchRunLog({ runId }))),
+    ...here('logs.read'),
+  },
   getRunLogs: { ask: ({ endedRunId: runId }) => jobs().getRunLogs({ runId }), ...here('runs.read') },
   cancelRun: { ask: ({ waitingRunId: runId }) => jobs().cancelRun({ runId }), ...here('runs.cancel') },
   rerunRun: { ask: ({ endedRunId: runId }) => jobs().rerunRun({ runId }), ...here('runs.rerun') },
+  bulkChangeRuns: {
+    ask: () => jobs().bulkChangeRuns({ action: 'cancel', filter: noJobs }),
+    ...somewhere('runs.cancel'),
+  },
+  getStats: { ask: () => jobs().getStats({}), ...somewhere('runs.read') },
+  getStatsNow: { ask: () => jobs().getStatsNow({}), ...somewhere('runs.read') },
+  listFailures: { ask: () => jobs().listFailures({}), ...somewhere('runs.read') },
   listDeadLetters: { ask: () => jobs().listDeadLetters({}), ...somewhere('dead_letters.read') },
   getDeadLetter: {
     ask: ({ deadRunId: runId }) => jobs().getDeadLetter({ runId }),
@@ -240,6 +264,12 @@ const ENTRIES: Record<string, Entry> = {
     ask: () => jobs().bulkChangeJobs({ action: 'cancel', filter: noJobs }),
     ...somewhere('jobs.cancel'),
   },
+  'bulkChangeRuns to rerun': {
+    ask: () => jobs().bulkChangeRuns({ action: 'rerun', filter: noJobs }),
+    ...somewhere('runs.rerun'),
+  },
+  'getStats of a job': { ask: ({ jobId }) => jobs().getStats({ jobId }), ...here('runs.read') },
+  'listFailures of a job': { ask: ({ jobId }) => jobs().listFailures({ jobId }), ...here('runs.read') },
   'listRuns of a worker': {
     ask: () => jobs().listRuns({ of: { case: 'workerId', value: 'worker-1' } }),
     ...somewhere('runs.read'),
@@ -346,7 +376,8 @@ async function makeDeadLetter(): Promise<string> {
     [{ ...batch.runs[0]!, sequence: 1, data: '1' }],
     gateway.clock.now(),
   );
-  await gateway.settle(batch, { status: 'FAILED', next: { kind: 'dead', reason: 'retries_exhausted' } });
+  const next = { kind: 'dead', reason: 'retries_exhausted' } as const;
+  await gateway.settle(batch, { status: 'FAILED', result: '{"rows":1}', next });
   return batch.runs[0]!.runId;
 }
 
