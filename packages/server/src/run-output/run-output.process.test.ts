@@ -4,7 +4,7 @@ import { type Clock, type Log, silentLog, systemClock } from '@carillon/foundati
 import type { HeldRun, OutputStream } from '@carillon/worker';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
-import { dayOf, type LogStore } from '../log-store/log-store.ts';
+import { dayOf, LogDiskShort, type LogStore } from '../log-store/log-store.ts';
 import { MemoryLogStore } from '../log-store/memory-log-store.ts';
 import { MemoryRunLogStore } from '../storage/memory/memory-run-log-store.ts';
 import type { RunLogRecord } from '../storage/run-log-store.ts';
@@ -299,6 +299,31 @@ describe('a store that is away', () => {
     await output.close(run);
     expect(await records.logsOf(run.runId)).toMatchObject([{ incomplete: true }]);
     store.gate = undefined;
+  });
+});
+
+describe('a disk that has no more room for logs', () => {
+  /** Whoever waits for an instant waits for ever. */
+  const stopped: Clock = { ...CLOCK, timer: () => () => undefined };
+
+  test('keeps no run waiting for its end', async () => {
+    output = make({ clock: stopped });
+    const run = held();
+    store.fault = new LogDiskShort('the disk is nearly full');
+    say(run, 'lost\n');
+    await output.close(run);
+    expect(await text(run)).toBe('');
+    expect(await records.logsOf(run.runId)).toMatchObject([{ incomplete: true, ended: true }]);
+    expect(output.counts()).toMatchObject({ unwrittenBytes: 0, openLogs: 0 });
+  });
+
+  test('nor for room to write on', async () => {
+    output = make({ clock: stopped });
+    const run = held();
+    store.fault = new LogDiskShort('the disk is nearly full');
+    for (let i = 0; i < 40; i += 1) await write(run, `${'x'.repeat(60_000)}\n`);
+    await output.close(run);
+    expect(await records.logsOf(run.runId)).toMatchObject([{ incomplete: true, ended: true }]);
   });
 });
 

@@ -293,7 +293,12 @@ export class RunOutput implements Service, Pick<RunChannel, 'output' | 'close'> 
   #failed(log: OpenLog, error: unknown): void {
     log.fault = error;
     log.retryAt = this.#options.clock.monotonic() + RETRY_MS;
-    if (!(error instanceof LogDiskShort)) this.#tellFailing(error);
+    if (!isRefused(log)) {
+      this.#tellFailing(error);
+      return;
+    }
+    log.hasWaited = true;
+    this.#giveRoom(log);
   }
 
   async #finish(name: string, log: OpenLog): Promise<void> {
@@ -307,6 +312,7 @@ export class RunOutput implements Service, Pick<RunChannel, 'output' | 'close'> 
     while (isLeft() && clock.monotonic() < deadline && !late.signal.aborted) {
       this.#write(log);
       await Promise.race([log.writing, isLate]);
+      if (isRefused(log)) break;
       if (isLeft() && log.fault !== undefined) await sleep(clock, RETRY_MS, late.signal);
     }
     this.#counted(log, () => {
@@ -359,6 +365,11 @@ function reasonOf({ fault }: OpenLog): string {
 function isKnown({ isPlaced, before, text, run }: OpenLog): boolean {
   if (before) return isPlaced || run !== undefined;
   return isPlaced ? text.offset > 0 : run?.isFromEarlier !== true && run !== undefined;
+}
+
+/** Not an outage that may be over in a moment: no run waits for room on a disk that is kept for the database. */
+function isRefused({ fault }: OpenLog): boolean {
+  return fault instanceof LogDiskShort;
 }
 
 function nameOf({ runId, epoch }: Pick<HeldRun, 'runId' | 'epoch'>): string {

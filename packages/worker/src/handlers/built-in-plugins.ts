@@ -4,6 +4,7 @@ import type { Log } from '@carillon/foundation';
 import type { HandlerPlugin } from '../handler-plugin.ts';
 import { createHttpHandler, type HttpHandlerOptions } from './http-handler.ts';
 import { probeContainment } from './script/containment.ts';
+import { locateHidden } from './script/hidden-paths.ts';
 import { createScriptHandler, SCRIPT_DEFAULTS, type ScriptHandlerOptions } from './script/script-handler.ts';
 import { scriptLabels } from './script/script-labels.ts';
 
@@ -23,7 +24,7 @@ export async function scriptPlugin({
 }: Partial<ScriptHandlerOptions> & { readonly log: Log }): Promise<HandlerPlugin> {
   const options = { ...SCRIPT_DEFAULTS, ...given };
   const { user, hidden } = options;
-  const containment = options.containment ?? (await probeContainment(user, hidden));
+  const containment = options.containment ?? (await probeContainment(user, await locateHidden(hidden, user)));
   if (containment.kind === 'group')
     log.warn(
       {},

@@ -5,6 +5,8 @@
  * above that one are closed first: whoever started the server may have left some open, and no script is to read or write them.
  */
 
+import { type HiddenPath, UNREACHABLE } from './hidden-paths.ts';
+
 const PERL = '/usr/bin/perl';
 /** unshare, mount, prctl, prlimit64, capset: perl calls them by number. Where they are not known, the chain does it. */
 const CALLS: Partial<Record<NodeJS.Architecture, readonly number[]>> = {
@@ -16,6 +18,8 @@ const LIMIT = { cpu: 0, fsize: 1, data: 2, core: 4, nproc: 6, nofile: 7 } as con
 const NOT_CONTAINED = 125;
 /** The same number everywhere. Kernels before 5.9 do not know it: there each descriptor is closed by itself. */
 const CLOSE_RANGE = 436;
+/** Of Linux: a descriptor that names a folder, whoever renames it. */
+const [O_PATH, O_DIRECTORY] = [0x200000, process.arch === 'arm64' ? 0x4000 : 0x10000];
 
 /**
  * Three processes, as the chain has: one outside that ends with whoever started it, the first of the namespace, and the script. The first
@@ -25,8 +29,8 @@ const PROGRAM = String.raw`
 my ($unshare, $mount, $prctl, $prlimit, $capset) = map { $_ + 0 } splice @ARGV, 0, 5;
 my ($merge, $limits, $hidden) = splice @ARGV, 0, 3;
 my @limits = splice @ARGV, 0, $limits;
-my @hidden = splice @ARGV, 0, $hidden;
-sub give_up { syswrite STDERR, "the script cannot be contained: $_[0]: $!\n"; exit ${NOT_CONTAINED} }
+my @hidden = map { [splice @ARGV, 0, 3] } 1 .. $hidden;
+sub give_up { syswrite STDERR, "the script cannot be contained: $_[0]" . ($! ? ": $!" : '') . "\n"; exit ${NOT_CONTAINED} }
 sub call { my $what = shift; my $answer = syscall(shift, @_); give_up($what) if $answer == -1; $answer }
 sub put { my ($path, $text) = @_; my $file; open($file, '>', $path) && defined(syswrite $file, $text) or give_up($path) }
 sub mount_at { my ($what, $at, $type, $flags, $data) = @_; call("mount $at", $mount, $what, $at, $type, $flags, $data) }
@@ -58,7 +62,15 @@ call('pdeathsig', $prctl, 1, 9, 0, 0, 0);
 mount_at('none', '/', 0, 16384 | 262144, 0);
 mount_at('proc', '/proc', 'proc', 14, 0);
 mount_at('none', '/dev/shm', 'tmpfs', 6, 'size=64m,mode=1777') if -d '/dev/shm';
-for my $path (@hidden) {
+for (@hidden) {
+  my ($identity, $folder, $name) = @$_;
+  my ($held, $path) = (undef, $name eq '' ? $folder : "$folder/$name");
+  if ($identity ne '${UNREACHABLE}') {
+    sysopen($held, $folder, ${O_PATH} | ${O_DIRECTORY}) or give_up("$folder, which is hidden from scripts, is not where it was");
+    $! = 0;
+    join(':', (stat $held)[0, 1]) eq $identity or give_up("$folder, which is hidden from scripts, is not the folder that it was");
+    $path = '/proc/self/fd/' . fileno($held) . ($name eq '' ? '' : "/$name");
+  }
   if (-d $path) { mount_at('none', $path, 'tmpfs', 1, 'size=4k,mode=0') }
   elsif (-e _) { mount_at('/dev/null', $path, 0, 4096, 0) }
 }
@@ -107,7 +119,7 @@ export function containCommand({
 }: {
   /** Soft and hard. */
   readonly limits: readonly (readonly [LimitName, number, number])[];
-  readonly hidden: readonly string[];
+  readonly hidden: readonly HiddenPath[];
   readonly mergeOutput: boolean;
   readonly command: readonly string[];
 }): string[] | undefined {
@@ -115,7 +127,11 @@ export function containCommand({
   if (!calls) return undefined;
   const numbers = [...calls, mergeOutput ? 1 : 0, limits.length, hidden.length].map(String);
   const set = limits.map(([name, soft, hard]) => `${LIMIT[name]}:${soft}:${hard}`);
-  return [PERL, '-f', '-e', PROGRAM, '--', ...numbers, ...set, ...hidden, ...command];
+  return [PERL, '-f', '-e', PROGRAM, '--', ...numbers, ...set, ...hidden.flatMap(asWords), ...command];
+}
+
+function asWords({ identity, folder, name }: HiddenPath): string[] {
+  return [identity, folder, name];
 }
 
 /** To be written to descriptor 4. */

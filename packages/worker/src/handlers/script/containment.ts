@@ -6,6 +6,7 @@
 import { spawn } from 'node:child_process';
 import type { Writable } from 'node:stream';
 import { asVariables, containCommand, type LimitName } from './contain-program.ts';
+import { type HiddenPath, UNREACHABLE } from './hidden-paths.ts';
 import type { UserIds } from './run-folder.ts';
 
 const PROBE_TIMEOUT_MS = 10_000;
@@ -34,7 +35,7 @@ export interface Containment {
 export interface Contained {
   readonly limits: ScriptLimits;
   /** Folders and files that the script must not see. */
-  readonly hidden: readonly string[];
+  readonly hidden: readonly HiddenPath[];
   readonly mergeOutput: boolean;
   readonly command: readonly string[];
 }
@@ -46,7 +47,7 @@ const [SETPRIV, UNSHARE, PRLIMIT, SHELL] = [
   '/usr/bin/prlimit',
   '/bin/sh',
 ];
-const MOUNT = '/bin/mount';
+const [MOUNT, STAT] = ['/bin/mount', '/usr/bin/stat'];
 
 const LEAVE_WITH_WORKER = [SETPRIV, '--no-new-privs', '--pdeathsig', 'KILL'];
 const NAMESPACE = [
@@ -68,9 +69,14 @@ const DROP_RIGHTS = [SETPRIV, '--inh-caps=-all', '--ambient-caps=-all', '--bound
 const HIDE = `if [ -d /dev/shm ]; then ${MOUNT} -t tmpfs -o size=64m,mode=1777,nosuid,nodev none /dev/shm || exit 125; fi
 n=$1; shift
 while [ "$n" -gt 0 ]; do
-  if [ -d "$1" ]; then ${MOUNT} -t tmpfs -o size=4k,mode=0,ro none "$1" || exit 125
-  elif [ -e "$1" ]; then ${MOUNT} --bind /dev/null "$1" || exit 125; fi
-  shift; n=$((n-1))
+  at="$2\${3:+/$3}"
+  if [ "$1" != ${UNREACHABLE} ] && [ "$(${STAT} -L -c %d:%i "$2")" != "$1" ]; then
+    echo "the script cannot be contained: $2, which is hidden from scripts, is not the folder that it was" >&2
+    exit 125
+  fi
+  if [ -d "$at" ]; then ${MOUNT} -t tmpfs -o size=4k,mode=0,ro none "$at" || exit 125
+  elif [ -e "$at" ]; then ${MOUNT} --bind /dev/null "$at" || exit 125; fi
+  shift 3; n=$((n-1))
 done
 exec "$@"`;
 
@@ -108,7 +114,8 @@ export function commandLine(containment: Containment, contained: Contained): str
   const init = [SHELL, '-c', INIT(mergeOutput ? '2>&1' : '2>&9'), 'sh', ...command];
   if (!containment.canHide) return [...leave, ...NAMESPACE, ...bounds, ...init];
   return [
-    ...[...leave, ...NAMESPACE, '--keep-caps', SHELL, '-c', HIDE, 'sh', String(hidden.length), ...hidden],
+    ...[...leave, ...NAMESPACE, '--keep-caps', SHELL, '-c', HIDE, 'sh', String(hidden.length)],
+    ...hidden.flatMap(({ identity, folder, name }) => [identity, folder, name]),
     ...[...DROP_RIGHTS, ...bounds, ...init],
   ];
 }
@@ -149,7 +156,7 @@ function prlimit(limits: ScriptLimits, of: { perUser: boolean }): string[] {
 /** What works here for this user: tried once, with a command that does nothing. */
 export async function probeContainment(
   user: UserIds | undefined,
-  hidden: readonly string[],
+  hidden: readonly HiddenPath[],
 ): Promise<Containment> {
   const limits: ScriptLimits = {
     memoryBytes: 2 ** 30,

@@ -6,7 +6,19 @@
  */
 import { randomBytes } from 'node:crypto';
 import { closeSync, constants, fchownSync, openSync, readFileSync, readlinkSync } from 'node:fs';
-import { chmod, lstat, mkdir, mkdtemp, open, readdir, realpath, rmdir, stat, unlink } from 'node:fs/promises';
+import {
+  chmod,
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  opendir,
+  readdir,
+  realpath,
+  rmdir,
+  stat,
+  unlink,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SCRIPT_ERRORS } from '@carillon/domain';
 import { HandlerError } from '../../handler.ts';
@@ -103,8 +115,8 @@ async function removeOuter(outer: string): Promise<void> {
 
 /** What most scripts leave, without a process. No name in such a folder leads elsewhere as long as nothing in it is entered. */
 async function removeFiles(path: string): Promise<boolean> {
-  const names = await readdir(path).catch(() => []);
-  if (names.length > FILES_MAX) return false;
+  const names: string[] = [];
+  for await (const name of namesIn(path)) if (names.push(name) > FILES_MAX) return false;
   await Promise.all(names.map((name) => unlink(join(path, name)).catch(() => undefined)));
   return isRemoved(path);
 }
@@ -116,6 +128,12 @@ async function removeAs(path: string, owner: UserIds | undefined): Promise<void>
   await runAs(owner, ['chmod', '-R', 'u+rwx', '--', path]);
   await runAs(owner, ['rm', '-rf', '--', path]);
   if (!(await isRemoved(path))) throw new Error('something is left in it');
+}
+
+/** One after the other: a folder that others write to may have more names than fit into memory. None where it cannot be read. */
+async function* namesIn(path: string): AsyncGenerator<string> {
+  const folder = await opendir(path).catch(() => undefined);
+  if (folder) for await (const { name } of folder) yield name;
 }
 
 /** Another user cannot remove the folder itself, only empty it. */
@@ -141,7 +159,7 @@ export async function removeLeftFolders(parent: string): Promise<number> {
   const { mode } = await stat(parent).catch(() => ({ mode: OTHERS_WRITE }));
   // Without the sticky bit a name may be another folder by the time it is removed.
   if ((mode & (OTHERS_WRITE | GROUP_WRITES)) !== 0 && (mode & STICKY) === 0) return removed;
-  for (const name of await readdir(parent).catch(() => [])) {
+  for await (const name of namesIn(parent)) {
     const [, space, pid, startedAt] = NAME.exec(name) ?? [];
     if (pid === undefined || space === UNKNOWN || space !== pidSpace()) continue;
     if (startOf(pid) === startedAt) continue;

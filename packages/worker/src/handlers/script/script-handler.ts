@@ -10,6 +10,7 @@ import { EgressPolicy, type EgressRules, type OwnEndpoint } from '../egress-poli
 import { type Containment, probeContainment, type ScriptLimits } from './containment.ts';
 import { ControlLines } from './control-lines.ts';
 import { ScriptFetcher } from './fetch-script.ts';
+import { type HiddenPath, locateHidden } from './hidden-paths.ts';
 import { DEFAULT_INTERPRETERS, DEFAULT_PATH, Interpreters } from './interpreter.ts';
 import { pipeStock } from './named-pipes.ts';
 import { placeScript } from './place-script.ts';
@@ -76,21 +77,27 @@ export function createScriptHandler(given: Partial<ScriptHandlerOptions> = {}): 
     }),
     sampler: new TreeSampler(),
   };
-  let ready: Promise<Containment> | undefined;
+  // Now, and not before the first script: others on this machine may run scripts of the same user until then.
+  const hidden = locateHidden(options.hidden, options.user);
+  hidden.catch(() => undefined);
+  let ready: Promise<Prepared> | undefined;
   return async (context) => {
-    ready ??= prepare(options);
-    return runScript(context, { ...parts, containment: await ready });
+    ready ??= prepare(options, await hidden);
+    return runScript(context, { ...parts, ...(await ready) });
   };
 }
 
-async function prepare({
-  workFolder,
-  containment,
-  user,
-  hidden,
-}: ScriptHandlerOptions): Promise<Containment> {
+interface Prepared {
+  readonly containment: Containment;
+  readonly hidden: readonly HiddenPath[];
+}
+
+async function prepare(
+  { workFolder, containment, user }: ScriptHandlerOptions,
+  hidden: readonly HiddenPath[],
+): Promise<Prepared> {
   await removeLeftFolders(workFolder);
-  return containment ?? probeContainment(user, hidden);
+  return { hidden, containment: containment ?? (await probeContainment(user, hidden)) };
 }
 
 interface Parts {
@@ -100,7 +107,7 @@ interface Parts {
   readonly sampler: TreeSampler;
 }
 
-type Ready = Parts & { readonly containment: Containment };
+type Ready = Parts & Prepared;
 
 async function runScript(context: RunContext, parts: Ready): Promise<JsonValue> {
   const call = readScriptPayload(context.payload);
@@ -120,7 +127,7 @@ async function runIn(
   folder: RunFolder,
   call: ScriptCall,
   context: RunContext,
-  { options, interpreters, fetcher, sampler, containment }: Ready,
+  { options, interpreters, fetcher, sampler, containment, hidden }: Ready,
 ): Promise<JsonValue> {
   const script = await placeScript(folder, call.source, {
     ...{ roots: options.roots, fetcher, signal: context.signal },
@@ -150,7 +157,7 @@ async function runIn(
     stdinFile,
     mergeOutput: call.mergeOutput,
     cookie: randomUUID(),
-    ...{ containment, sampler, user: options.user, hidden: options.hidden },
+    ...{ containment, sampler, user: options.user, hidden },
     ...{ limits: options.limits, graceMs: options.graceMs },
     ...{ launcher: scriptLauncher, pipes: pipeStock, guard: scriptGuard, trust: context.trust },
     onOutput: (stream, bytes) => words.output(stream, bytes),

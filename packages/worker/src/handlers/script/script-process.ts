@@ -9,6 +9,7 @@ import type { RunTrust } from '../../worker-trust.ts';
 import { notStartedBy } from './contain-program.ts';
 import { type Containment, commandLine, environmentFor, type ScriptLimits } from './containment.ts';
 import { machineMs } from './guard-program.ts';
+import type { HiddenPath } from './hidden-paths.ts';
 import type { LaunchEnd, LaunchOrder } from './launcher-program.ts';
 import { closeWriters, type NamedPipe, type PipeStock } from './named-pipes.ts';
 import { type ProcessInfo, ProcessTable } from './process-table.ts';
@@ -34,7 +35,7 @@ export interface ScriptProcessOptions {
   readonly stdinFile: string;
   readonly user: UserIds | undefined;
   readonly mergeOutput: boolean;
-  readonly hidden: readonly string[];
+  readonly hidden: readonly HiddenPath[];
   readonly containment: Containment;
   readonly limits: ScriptLimits;
   readonly graceMs: number;

@@ -1,8 +1,20 @@
 /** Nothing of a script outlives it: not its end, not a stop, not a limit (hazard 35). */
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Containment, probeContainment } from './containment.ts';
 import { bash, eventually, runScript, type StartScript, startScript, TestTrust } from './script.fixture.ts';
+import { createScriptHandler } from './script-handler.ts';
 
 const GROUP: Containment = { kind: 'group', canHide: false, hasLimits: true, hasSetpriv: true };
 const found = await probeContainment(undefined, []);
@@ -202,6 +214,35 @@ describe.runIf(isContained).each(contained)('in %s', (_, containment) => {
     const [processes, files, bytes, last] = channel.text().trim().split('\n');
     expect(Number(processes)).toBeLessThan(10);
     expect([files, bytes, last]).toEqual(['0', '0', 'no']);
+  });
+
+  test('a script does not find what is hidden under another name that one before it gave to a folder above', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'carillon-hidden-'));
+    const [before, moved] = [join(home, 'before'), join(home, 'moved')];
+    const kept = ['data/admin.key', 'settings.json'];
+    mkdirSync(join(before, 'data'), { recursive: true });
+    for (const name of kept) writeFileSync(join(before, name), 'the secret');
+    const handler = createScriptHandler({
+      ...{ containment, hidden: [join(before, 'data'), join(before, 'settings.json')] },
+    });
+    const run = (script: string, ...args: string[]) =>
+      runScript({ payload: { interpreter: 'bash', script, args }, handler });
+    const read = 'cat "$1"/data/admin.key "$1"/settings.json 2>/dev/null; true';
+    try {
+      expect((await run(read, before)).channel.text()).toBe('');
+      const moves = await run('mv "$1" "$2"; mkdir -p "$1/data"', before, moved);
+      expect(moves.outcome.kind).toBe('SUCCESS');
+      const reads = await run(read, moved);
+      expect(reads.channel.text()).toBe('');
+      expect(reads.outcome).toMatchObject({ kind: 'FAILED', retryable: true });
+      expect(reads.channel.text('stderr')).toContain(`${before}/data, which is hidden from scripts, is not`);
+
+      rmSync(before, { recursive: true });
+      renameSync(moved, before);
+      expect((await run(`${read}; echo back`, before)).channel.text()).toBe('back\n');
+    } finally {
+      rmSync(home, { recursive: true, force: true });
+    }
   });
 
   test('neither it nor the first process has any right, and nothing more is open than it is given', async () => {

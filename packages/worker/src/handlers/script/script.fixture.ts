@@ -1,6 +1,7 @@
 /** For tests of the script handler: a run over a channel that remembers what was said. */
 import type { JsonValue } from '@carillon/domain';
 import { claimedRun } from '../../claimed-run.fixture.ts';
+import type { Handler } from '../../handler.ts';
 import { outcomeOfAnswer, outcomeOfError } from '../../outcome-of.ts';
 import type { OutputStream, Progress, RunChannel } from '../../run-channel.ts';
 import { RunInProgress } from '../../run-in-progress.ts';
@@ -68,6 +69,8 @@ export class TestTrust implements RunTrust {
 export interface StartScript {
   readonly payload: object;
   readonly options?: Partial<ScriptHandlerOptions>;
+  /** Instead of a new one with the options. */
+  readonly handler?: Handler;
   readonly checkpoint?: JsonValue;
   readonly secrets?: readonly string[];
   readonly channel?: RecordingChannel;
@@ -77,6 +80,7 @@ export interface StartScript {
 /** Starts it, and answers its outcome as the engine would tell it. */
 export function startScript(start: StartScript) {
   const { payload, options, checkpoint, secrets, trust, channel = new RecordingChannel() } = start;
+  const { handler = createScriptHandler(options) } = start;
   const claimed = claimedRun({
     handler: 'script',
     payload: JSON.stringify(payload),
@@ -84,7 +88,7 @@ export function startScript(start: StartScript) {
     ...(checkpoint !== undefined && { checkpoint: JSON.stringify(checkpoint) }),
   });
   const run = new RunInProgress(claimed, Date.now(), { channel, ...(trust && { trust }) });
-  const ended = Promise.resolve(createScriptHandler(options)(run)).then(
+  const ended = Promise.resolve(handler(run)).then(
     (answer) => outcomeOfAnswer(run, answer),
     (error: unknown) => outcomeOfError(run, error),
   );
