@@ -39,7 +39,7 @@ async function leave(): Promise<void> {
 /** As a version that did not know the last migrations has left it: the first of them needs a lock that a backup holds up. */
 async function undoLast(): Promise<void> {
   await migrate(postgres.url);
-  expect((await readMigrations()).at(-1)?.name).toBe('0049_remember_removed_namespaces.sql');
+  expect((await readMigrations()).at(-1)?.name).toBe('0050_describe_bound_handlers.sql');
   await postgres.query('DROP TABLE removed_namespaces');
   await postgres.query('DROP TABLE namespace_offers');
   await postgres.query('ALTER TABLE workers DROP COLUMN namespaces');
@@ -58,7 +58,7 @@ async function undoLast(): Promise<void> {
   await postgres.query('DROP TABLE run_minutes, run_hours, failure_hours, count_cursors');
   await postgres.query('ALTER TABLE events DROP COLUMN counted');
   await postgres.query('DROP TABLE handler_offers');
-  await postgres.query('DROP TABLE handlers');
+  await postgres.query('DROP TABLE bound_handlers, handlers');
   await postgres.query('DROP TABLE secrets, run_logs');
   await postgres.query('DROP TABLE checkpoints');
   await postgres.query('ALTER TABLE leases DROP COLUMN checkpointed');

@@ -246,11 +246,13 @@ export function composeEngine(options: EngineOptions): Engine {
   const workers = plays.dispatcher
     ? new WorkerSessions({
         ...homes,
-        describe: (offered, workerId) =>
-          catalogue.recordSchemas(
-            offered.map((handler) => ({ ...handler, description: undefined, origin: 'worker' })),
-            { workerId },
-          ),
+        describe: (offered, { workerId, namespaces }) =>
+          namespaces
+            ? catalogue.recordBoundSchemas(offered, { namespaces, worker: { workerId } })
+            : catalogue.recordSchemas(
+                offered.map((handler) => ({ ...handler, description: undefined, origin: 'worker' })),
+                { workerId },
+              ),
       })
     : undefined;
   const recovery = new Recovery({

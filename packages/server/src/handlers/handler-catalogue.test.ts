@@ -1,6 +1,6 @@
 import type { HandlerDescription } from '@carillon/domain';
 import { type Log, ManualClock } from '@carillon/foundation';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { MemoryStorage } from '../storage/memory/memory-storage.ts';
 import type { Storage } from '../storage/storage.ts';
 import { HandlerCatalogue } from './handler-catalogue.ts';
@@ -29,6 +29,8 @@ function catalogue(): HandlerCatalogue {
   const counted = {
     recordHandlers: store.recordHandlers.bind(store),
     handlerNames: store.handlerNames.bind(store),
+    recordBound: store.recordBound.bind(store),
+    boundSchemas: store.boundSchemas.bind(store),
     describeHandlers: (names: readonly string[]) => {
       reads += 1;
       return store.describeHandlers(names);
@@ -41,7 +43,10 @@ const NEEDS_URL = JSON.stringify({ type: 'object', required: ['url'] });
 const described = (over: Partial<HandlerDescription> = {}): HandlerDescription => ({
   ...{ name: 'resize', description: undefined, parameters: NEEDS_URL, origin: 'plugin', ...over },
 });
-const job = (payload: object, handler = 'resize') => ({ handler, payload: JSON.stringify(payload) });
+const job = (payload: object, handler = 'resize', namespace = 'default') => ({
+  ...{ handler, namespace, payload: JSON.stringify(payload) },
+});
+const named = (names: readonly string[]) => names.map((handler) => ({ handler, namespace: 'default' }));
 const MISSING = { code: 'field_missing', field: 'payload.url' };
 
 test('a payload for a handler that nobody describes is accepted', async () => {
@@ -67,9 +72,9 @@ test('what it recorded itself counts at once', async () => {
 test('many jobs cost one read, and none while it is known', async () => {
   const one = catalogue();
   const names = Array.from({ length: 100 }, (_, i) => `handler-${i}`);
-  await one.checkFor([...names, ...names]);
-  await one.checkFor(names);
-  await one.checkFor(['http']);
+  await one.checkFor(named([...names, ...names]));
+  await one.checkFor(named(names));
+  await one.checkFor(named(['http']));
   expect(reads).toBe(1);
 });
 
@@ -145,7 +150,7 @@ test('hazard 23: schemas of workers that take long are not used for the rest of 
     return still() + spent;
   };
   const slow = job({}, 'slow');
-  const check = await servers.checkFor(['slow', 'honest', 'own']);
+  const check = await servers.checkFor(named(['slow', 'honest', 'own']));
   let refused = 0;
   for (let i = 0; i < 100; i += 1) {
     try {
@@ -161,4 +166,57 @@ test('hazard 23: schemas of workers that take long are not used for the rest of 
   for (const other of ['honest', 'own']) expect(() => check?.(job({}, other))).toThrow('url');
   spent += 60_000;
   expect(() => check?.(slow)).toThrow('url');
+});
+
+describe('schemas of a worker that is bound to namespaces', () => {
+  const bound = (over: { name?: string; parameters?: string } = {}) => ({
+    ...{ name: 'resize', parameters: NEEDS_URL },
+    ...over,
+  });
+  const of = (namespaces: readonly string[]) => ({ namespaces, worker: { workerId: 'w1' } });
+  beforeEach(async () => {
+    await storage.accounts.createNamespace({ name: 'media', description: '', createdAtMs: 0 });
+  });
+
+  test('count for the jobs of these namespaces, and for no others', async () => {
+    const [gateway, other] = [catalogue(), catalogue()];
+    await gateway.checkPayload(job({}, 'resize', 'media'));
+    await other.recordBoundSchemas([bound()], of(['media']));
+    await expect(other.checkPayload(job({}, 'resize', 'media'))).rejects.toMatchObject(MISSING);
+    clock.advance(3_000);
+    const check = await gateway.checkFor([job({}), job({}, 'resize', 'media')]);
+    expect(() => check?.(job({}, 'resize', 'media'))).toThrow(expect.objectContaining(MISSING));
+    expect(() => check?.(job({}))).not.toThrow();
+    await expect(gateway.checkPayload(job({ url: 'x' }, 'resize', 'media'))).resolves.toBeUndefined();
+  });
+
+  test('come before those of workers of all namespaces, and after what a server says of its own handlers', async () => {
+    const one = catalogue();
+    const needsSize = JSON.stringify({ type: 'object', required: ['size'] });
+    await one.recordBoundSchemas([bound(), bound({ name: 'own' })], of(['media']));
+    await one.recordSchemas([
+      described({ origin: 'worker', parameters: needsSize }),
+      described({ name: 'own', origin: 'plugin', parameters: needsSize }),
+    ]);
+    await expect(one.checkPayload(job({ url: 'x' }, 'resize', 'media'))).resolves.toBeUndefined();
+    await expect(one.checkPayload(job({ url: 'x' }, 'own', 'media'))).rejects.toMatchObject({
+      field: 'payload.size',
+    });
+    await expect(one.checkPayload(job({ url: 'x' }))).rejects.toMatchObject({ field: 'payload.size' });
+  });
+
+  test('are bounded: what cannot be used, or is too much for all namespaces together, is left out and named', async () => {
+    const one = catalogue();
+    const large = `{"a":"${'x'.repeat(60_000)}"}`;
+    const many = Array.from({ length: 100 }, (_, i) => bound({ name: `handler-${i}`, parameters: large }));
+    await one.recordBoundSchemas(
+      [bound({ name: 'broken', parameters: '{' }), bound(), ...many],
+      of(['media']),
+    );
+    expect(logged).toMatchObject([
+      { workerId: 'w1', handler: 'broken', reason: 'the schema is not valid JSON' },
+      { workerId: 'w1', reason: 'the worker has too many in all its namespaces' },
+    ]);
+    await expect(one.checkPayload(job({}, 'resize', 'media'))).rejects.toMatchObject(MISSING);
+  });
 });

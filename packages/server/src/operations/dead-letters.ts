@@ -109,7 +109,7 @@ export function deadLetterOperations(ports: OperationPorts, lanes: BulkLanes) {
     if (job && request) {
       const { handler, namespace } = job;
       await requireSecrets(ports.storage, caller, { namespace, payload: request.payload });
-      await ports.handlers.checkPayload({ handler, payload: request.payload });
+      await ports.handlers.checkPayload({ handler, namespace, payload: request.payload });
     }
     const audit = auditEntry(caller, change, nowMs);
     const repeat = { ...request, originRunId: deadRunId, requestedBy: actorText(actorOf(caller)) };

@@ -303,7 +303,7 @@ async function addRun(ports: OperationPorts, request: AddedRun): Promise<Request
     const { namespace, handler } = job;
     // An input decides what becomes of the secrets that the payload of the job names, too.
     await requireSecrets(ports.storage, caller, { namespace, payload: kept.payload });
-    await ports.handlers.checkPayload({ handler, payload: kept.payload });
+    await ports.handlers.checkPayload({ handler, namespace, payload: kept.payload });
   }
   const run: NewRun = {
     ...{ runId, fireAtMs: nowMs, nominalAtMs, trigger: 'manual', endsJob: false, rerunOf },

@@ -73,6 +73,15 @@ CREATE INDEX audit_log_namespace_action ON audit_log USING btree (namespace, act
 CREATE INDEX audit_log_subject ON audit_log USING btree (subject_id, audit_id);
 CREATE INDEX audit_log_subject_span ON audit_log USING gist (subject_span) WHERE (subject_span IS NOT NULL);
 
+CREATE TABLE bound_handlers (
+  namespace  text NOT NULL,
+  name       text NOT NULL,
+  parameters text NOT NULL,
+  seen_at    bigint NOT NULL,
+  CONSTRAINT bound_handlers_pkey PRIMARY KEY (namespace, name),
+  CONSTRAINT bound_handlers_namespace_fkey FOREIGN KEY (namespace) REFERENCES namespaces(name) ON DELETE CASCADE
+);
+
 CREATE TABLE checkpoints (
   run_id   uuid NOT NULL,
   epoch    integer NOT NULL,

@@ -1,4 +1,5 @@
 /** Handlers of a worker elsewhere that say which payload they take: all in one way, whatever their schema is written in. */
+import { type Caller, SERVER, WORKER_SCOPES } from '@carillon/domain';
 import { createWorker, defineHandler, type TypedRun, type Worker } from '@carillon/worker';
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
@@ -80,6 +81,20 @@ describe('a handler with a JSON Schema', () => {
     expect(await endOf('{"width":7}')).toEqual(['SUCCESS', undefined]);
     expect(widths).toEqual([7]);
   });
+});
+
+test('a worker whose key is bound to namespaces offers its schemas for these', async () => {
+  const grants = [{ namespace: 'media', role: 'admin', ownOnly: false }];
+  const caller = { ...SERVER, kind: 'key', id: 'key', name: 'key', scopes: WORKER_SCOPES, grants } as Caller;
+  const { address } = await home.listen({ caller });
+  await home.startRemote([address], (worker) =>
+    worker.handle('resize', { parameters: JSON_SCHEMA, run: () => undefined }),
+  );
+  const parameters = JSON.stringify(JSON_SCHEMA);
+  await eventually(
+    () => expect(home.described).toEqual([{ name: 'resize', parameters, namespaces: ['media'] }]),
+    SOON,
+  );
 });
 
 test('a handler whose schema cannot be offered is refused by the worker itself', () => {

@@ -92,7 +92,7 @@ export class WorkerHomeFixture {
   callerNow: Caller | undefined;
   /** Why a key that was let in is not recognised any more. */
   refusedNow: Error | undefined;
-  readonly described: OfferedParameters[] = [];
+  readonly described: (OfferedParameters & { readonly namespaces?: readonly string[] })[] = [];
   readonly #channel: HomeChannel;
   readonly #silentMs: number;
   #leaseChecks: LeaseChecks | undefined;
@@ -132,8 +132,8 @@ export class WorkerHomeFixture {
     const sessions = new WorkerSessions({
       ...this.#homes(),
       ...{ nodeId: this.world.nodeId, recogniseMs, silentMs, clock: ownClock },
-      describe: async (offered) => {
-        this.described.push(...offered);
+      describe: async (offered, { namespaces }) => {
+        this.described.push(...offered.map((each) => (namespaces ? { ...each, namespaces } : each)));
       },
     });
     const listener = createListener();

@@ -41,8 +41,11 @@ export interface WorkerSessionsOptions {
   readonly silentMs: number;
   /** How often the key of a stream is judged anew. */
   readonly recogniseMs?: number;
-  /** Keeps what workers say of their handlers, which decides about jobs of every namespace. */
-  readonly describe: (offered: readonly OfferedParameters[], workerId: WorkerId) => Promise<void>;
+  /** Keeps what workers say of their handlers: it decides about the jobs that they may be given. */
+  readonly describe: (
+    offered: readonly OfferedParameters[],
+    by: Pick<RemoteWorker, 'workerId' | 'namespaces'>,
+  ) => Promise<void>;
 }
 
 export interface OfferedParameters {
@@ -229,8 +232,7 @@ export class WorkerSessions implements Service {
       await session.worker.close();
       throw error;
     }
-    // What a worker of some namespaces says would count for all of them.
-    if (namespaces === undefined) this.#describe(hello);
+    this.#describe(session);
     return session;
   }
 
@@ -279,12 +281,12 @@ export class WorkerSessions implements Service {
     log.info({ workerId, slots, ...loggedOf(handlers), session: hello.session }, 'a worker has connected');
   }
 
-  #describe({ workerId, parameters }: ReadHello): void {
+  #describe({ worker, hello: { workerId, parameters } }: Session): void {
     const { describe, log } = this.#options;
     if (parameters.size === 0) return;
     const offered = Array.from(parameters, ([name, schema]) => ({ name, parameters: schema }));
     const failed = 'could not record which payloads the handlers of a worker take';
-    void describe(offered, workerId).catch((error: unknown) => log.warn({ err: error, workerId }, failed));
+    void describe(offered, worker).catch((error: unknown) => log.warn({ err: error, workerId }, failed));
   }
 
   /** Until the stream ends, breaks, or holds what it must not. */

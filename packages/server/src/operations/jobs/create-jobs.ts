@@ -145,9 +145,8 @@ async function withFittingPayloads(
   { handlers, slices }: OperationPorts,
   made: readonly (NewJob | Refusal)[],
 ): Promise<readonly (NewJob | Refusal)[]> {
-  const named = new Set<string>();
-  for (const item of made) if (!(item instanceof Refusal)) named.add(item.job.handler);
-  const check = await handlers.checkFor([...named]);
+  const jobs = made.flatMap((item) => (item instanceof Refusal ? [] : [item.job]));
+  const check = await handlers.checkFor(jobs);
   if (!check) return made;
   return slices.runAll(made, (item) => {
     if (item instanceof Refusal) return item;

@@ -1,6 +1,7 @@
 /** The promises of HandlerStore: what workers say of their handlers, who is believed, and what is forgotten. */
 import type { HandlerDescription, WorkerId } from '@carillon/domain';
 import { describe, expect, it } from 'vitest';
+import { BOUND_SCHEMAS_MAX, type BoundSchema } from '../handler-store.ts';
 import { BASE_MS, type MakeStorage, MINUTE_MS } from './storage-under-test.ts';
 import { useStorageWorld } from './storage-world.ts';
 
@@ -74,6 +75,46 @@ export function describeHandlerStore(makeStorage: MakeStorage): void {
       );
       await record([], BASE_MS + 2 * MINUTE_MS, BASE_MS + MINUTE_MS);
       expect(await store().handlerNames({ limit: 100 })).toEqual(['offered', 'recent']);
+    });
+
+    describe('what workers of some namespaces say', () => {
+      const bound = (namespace: string, name = 'resize', parameters = '{}') => ({
+        namespace,
+        name,
+        parameters,
+      });
+      const recordBound = (schemas: BoundSchema[], nowMs = BASE_MS, forgetBeforeMs = 0) =>
+        store().recordBound(schemas, { nowMs, forgetBeforeMs });
+
+      it('counts for these namespaces alone, and for nobody else’s list', async () => {
+        await stage.world.house({ namespace: 'media' });
+        await recordBound([bound('media'), bound('media', 'cut', '{"a":1}'), bound('nowhere')]);
+        await recordBound([bound('media', 'resize', '{"b":1}'), bound('media', 'resize', '{"b":2}')]);
+        const asked = [bound('media'), bound('media', 'cut'), bound('default'), bound('nowhere')];
+        expect(new Set(await store().boundSchemas(asked))).toEqual(
+          new Set([bound('media', 'resize', '{"b":2}'), bound('media', 'cut', '{"a":1}')]),
+        );
+        expect(await store().boundSchemas([])).toEqual([]);
+        expect(await store().handlerNames({ limit: 100 })).toEqual([]);
+        expect(await store().describeHandlers(['resize'])).toEqual([]);
+      });
+
+      it('goes with its namespace', async () => {
+        await stage.world.house({ namespace: 'media' });
+        await recordBound([bound('media')]);
+        await stage.world.storage.accounts.removeNamespace('media');
+        expect(await store().boundSchemas([bound('media')])).toEqual([]);
+      });
+
+      it('is forgotten after a while in which nobody offered it, and where a namespace has too much of it', async () => {
+        await recordBound([bound('default', 'gone')]);
+        await recordBound([], BASE_MS + MINUTE_MS, BASE_MS + 1);
+        expect(await store().boundSchemas([bound('default', 'gone')])).toEqual([]);
+        await recordBound([bound('default', 'old')]);
+        const many = Array.from({ length: BOUND_SCHEMAS_MAX }, (_, i) => bound('default', `handler-${i}`));
+        await recordBound(many, BASE_MS + 1);
+        expect(await store().boundSchemas([bound('default', 'old'), ...many])).toHaveLength(many.length);
+      });
     });
 
     it('workers that start at the same moment are all recorded', async () => {

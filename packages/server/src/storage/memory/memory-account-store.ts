@@ -46,6 +46,7 @@ interface UserRow {
 export class MemoryAccountStore implements AccountStore {
   readonly #jobs: MemoryState['jobs'];
   readonly #namespaces: MemoryState['namespaces'];
+  readonly #boundHandlers: MemoryState['boundHandlers'];
   readonly #removedNames: MemoryState['removedNames'];
   readonly #events: MemoryState['events'];
   readonly #audit: MemoryState['audit'];
@@ -65,6 +66,7 @@ export class MemoryAccountStore implements AccountStore {
     this.#events = events;
     this.#jobs = jobs;
     this.#namespaces = namespaces;
+    this.#boundHandlers = state.boundHandlers;
     this.#audit = audit;
     this.#signingKeys = signingKeys;
     this.#secrets = secrets;
@@ -120,6 +122,8 @@ export class MemoryAccountStore implements AccountStore {
     }
     for (const [id, secret] of this.#secrets) if (secret.namespace === name) this.#secrets.delete(id);
     for (const [id, key] of this.#signingKeys) if (key.namespace === name) this.#signingKeys.delete(id);
+    for (const [id, bound] of this.#boundHandlers)
+      if (bound.namespace === name) this.#boundHandlers.delete(id);
     for (const rows of this.#counted)
       for (const [id, row] of rows) if (row.namespace === name) rows.delete(id);
     return this.#done(audit) && 'removed';

@@ -13,6 +13,7 @@ import {
 } from '@carillon/domain';
 import type { AuditRecord } from '../audit-store.ts';
 import type { NewRun, RunRequest } from '../due.ts';
+import type { BoundSchema } from '../handler-store.ts';
 import type {
   KnownWorker,
   PublishedAddresses,
@@ -99,6 +100,8 @@ export interface MemoryState {
   readonly signingKeys: Map<string, StoredSigningKey>;
   readonly secrets: Map<string, StoredSecret>;
   readonly handlers: Map<string, { readonly handler: HandlerDescription; readonly seenAtMs: number }>;
+  /** By namespace and name, those of each namespace in the order in which they were recorded. */
+  readonly boundHandlers: Map<string, BoundSchema & { readonly seenAtMs: number }>;
   /** When workers that are forgotten, or offer less than before, last offered a handler. */
   readonly handlerOffers: Map<string, number>;
   /** The same of workers that were bound to namespaces, by each of these. */
@@ -145,6 +148,7 @@ export function emptyState(now: () => number): MemoryState {
     signingKeys: new Map(),
     secrets: new Map(),
     handlers: new Map(),
+    boundHandlers: new Map(),
     handlerOffers: new Map(),
     namespaceOffers: new Map(),
     counts: { minute: new Map(), hour: new Map() },

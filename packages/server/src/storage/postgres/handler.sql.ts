@@ -1,6 +1,7 @@
 /** Statements of what workers say of their handlers. */
 import type { HandlerDescription } from '@carillon/domain';
 import { statement } from '../../postgres/database.ts';
+import type { BoundSchema } from '../handler-store.ts';
 import { columns, read } from './selection.ts';
 
 const HANDLER = columns<HandlerDescription>({
@@ -27,6 +28,32 @@ export const RECORD_HANDLERS = statement('record_handlers')`
 export const FORGET_HANDLERS = statement('forget_handlers')`
   DELETE FROM handlers h WHERE h.seen_at < $1::bigint
     AND NOT EXISTS (SELECT FROM workers w WHERE h.name = ANY(w.handlers))`;
+
+/** $1 namespaces, $2 names, $3 schemas, $4 now. In order, as above. */
+export const RECORD_BOUND = statement('record_bound_handlers')`
+  INSERT INTO bound_handlers (namespace, name, parameters, seen_at)
+  SELECT said.namespace, said.name, said.parameters, $4::bigint
+  FROM unnest($1::text[], $2::text[], $3::text[]) AS said(namespace, name, parameters)
+  JOIN namespaces n ON n.name = said.namespace
+  ORDER BY 1, 2
+  ON CONFLICT (namespace, name) DO UPDATE SET parameters = excluded.parameters, seen_at = excluded.seen_at`;
+
+/** $1 the instant, $2 namespaces, $3 how many each of them keeps. */
+export const FORGET_BOUND = statement('forget_bound_handlers')`
+  WITH placed AS (
+    SELECT namespace, name, row_number() OVER (PARTITION BY namespace ORDER BY seen_at DESC, name) AS place
+    FROM bound_handlers WHERE namespace = ANY($2::text[])
+  )
+  DELETE FROM bound_handlers b
+  WHERE (b.seen_at < $1::bigint AND NOT EXISTS (SELECT FROM workers w WHERE b.name = ANY(w.handlers)))
+    OR (b.namespace, b.name) IN (SELECT namespace, name FROM placed WHERE place > $3::int)`;
+
+const BOUND = columns<BoundSchema>({ namespace: 'b.namespace', name: 'b.name', parameters: 'b.parameters' });
+
+/** $1 namespaces, $2 names. */
+export const BOUND_SCHEMAS = read('bound_schemas', BOUND)`
+  SELECT ${BOUND.sql} FROM unnest($1::text[], $2::text[]) AS asked(namespace, name)
+  JOIN bound_handlers b ON b.namespace = asked.namespace AND b.name = asked.name`;
 
 /** $1 after, $2 limit. */
 export const HANDLER_NAMES = statement('handler_names')`
