@@ -46,30 +46,25 @@ interface UserRow {
 export class MemoryAccountStore implements AccountStore {
   readonly #jobs: MemoryState['jobs'];
   readonly #namespaces: MemoryState['namespaces'];
-  readonly #boundHandlers: MemoryState['boundHandlers'];
   readonly #removedNames: MemoryState['removedNames'];
   readonly #events: MemoryState['events'];
   readonly #audit: MemoryState['audit'];
-  readonly #signingKeys: MemoryState['signingKeys'];
-  readonly #secrets: MemoryState['secrets'];
-  /** What was counted of runs, by namespace. */
-  readonly #counted: readonly Map<string, { readonly namespace: string }>[];
+  /** What goes with its namespace. */
+  readonly #housed: readonly Map<string, { readonly namespace: string }>[];
   readonly #users = new Map<string, UserRow>();
   readonly #keys = new Map<string, KeyRow>();
   readonly #sessions = new SessionTable();
   readonly #addresses = new Map<string, { userId: string; address: string; atMs: number }>();
 
   constructor(state: MemoryState) {
-    const { jobs, namespaces, audit, events, signingKeys, secrets, counts, failures } = state;
-    this.#counted = [counts.minute, counts.hour, failures];
+    const { jobs, namespaces, audit, events, counts, failures } = state;
+    const { signingKeys, secrets, boundHandlers } = state;
+    this.#housed = [counts.minute, counts.hour, failures, signingKeys, secrets, boundHandlers];
     this.#removedNames = state.removedNames;
     this.#events = events;
     this.#jobs = jobs;
     this.#namespaces = namespaces;
-    this.#boundHandlers = state.boundHandlers;
     this.#audit = audit;
-    this.#signingKeys = signingKeys;
-    this.#secrets = secrets;
   }
 
   async namespaces({
@@ -120,11 +115,7 @@ export class MemoryAccountStore implements AccountStore {
       if (left.length === 0) this.#keys.delete(row.key.keyId);
       else row.key = { ...row.key, grants: left };
     }
-    for (const [id, secret] of this.#secrets) if (secret.namespace === name) this.#secrets.delete(id);
-    for (const [id, key] of this.#signingKeys) if (key.namespace === name) this.#signingKeys.delete(id);
-    for (const [id, bound] of this.#boundHandlers)
-      if (bound.namespace === name) this.#boundHandlers.delete(id);
-    for (const rows of this.#counted)
+    for (const rows of this.#housed)
       for (const [id, row] of rows) if (row.namespace === name) rows.delete(id);
     return this.#done(audit) && 'removed';
   }
