@@ -58,6 +58,7 @@ describe.skipIf(!hasBrowser())('a run that was given up', () => {
       .getByText(/It was redriven as .* by nina/)
       .waitFor();
     await page.getByRole('button', { name: 'Run again', exact: true }).click();
+    await page.getByRole('button', { name: 'Run it again' }).click();
     await page.getByText('Run again by nina from run').waitFor();
     await page.getByRole('link', { name: runId }).click();
     await page.getByText(/^Run again as .* by nina/).waitFor();
@@ -69,6 +70,7 @@ describe.skipIf(!hasBrowser())('a run that was given up', () => {
     const letter = await givenUp(stage, id);
     await page.goto(`/runs/${letter.run_id}`);
     await page.getByRole('button', { name: 'Run again', exact: true }).click();
+    await page.getByRole('button', { name: 'Run it again' }).click();
     await page.getByText('Run again by nina from run').waitFor();
     await page.goto(`/runs/${letter.run_id}`);
     await region('Given up')

@@ -91,6 +91,7 @@ describe.skipIf(!hasBrowser())('a run', () => {
     const run = await make({ name: 'twice', handler: 'ok' }, 'SUCCESS');
     await page.goto(`/runs/${run.run_id}`);
     await page.getByRole('button', { name: 'Run again', exact: true }).dblclick();
+    await page.getByRole('button', { name: 'Run it again' }).dblclick();
     await page.waitForURL((url) => !url.pathname.endsWith(run.run_id));
     const again = await runOf(run.job_id, 'SUCCESS');
     expect(await stage.admin.jobs.runs(run.job_id).toArray()).toHaveLength(2);
@@ -173,6 +174,17 @@ describe.skipIf(!hasBrowser())('a run', () => {
     await log.getByText('begin', { exact: true }).waitFor();
     await log.getByText('xxxxx').first().waitFor({ state: 'detached' });
     expect(new URL(page.url()).searchParams.get('q')).toBe('begin');
+    // Where it was cut, a note stands for what is left out between the beginning and the end.
+    await page.getByLabel('Find in the log').fill('are left out here');
+    const cut = log.locator('[data-stream=system]').getByText(/^\d{8} bytes of output are left out here:/);
+    await cut.waitFor();
+    expect(await log.locator('[data-kind=line]').count()).toBe(1);
+    expect(await log.locator('[data-kind=line]').textContent()).toMatch(/^\d\d:\d\d:\d\dnote\d+ bytes/);
+    expect(saved).toMatch(/x\n\d+ s \d{8} bytes of output are left out here:.*\n\d+ o x+/);
+    // It opens at its end, after the cut; above it stands the beginning.
+    await page.getByLabel('Find in the log').fill('');
+    await log.getByText('done', { exact: true }).waitFor();
+    await cut.waitFor({ state: 'detached' });
   });
 
   test('that is a script shows its lines as they are written, and that it was cancelled', async () => {

@@ -11,7 +11,7 @@ import {
 import { BASE_URL } from './api/carillon.ts';
 import { queryClient } from './api/query-client.ts';
 import { sessionQuery } from './api/session.ts';
-import { choice, flag, readSearch, text } from './search.ts';
+import { choice, flag, readSearch, text, whole } from './search.ts';
 import { NotFound } from './shell/not-found.tsx';
 import { PageError, ScreenError } from './shell/page-error.tsx';
 import { Shell } from './shell/shell.tsx';
@@ -109,8 +109,9 @@ const run = createRoute({
   getParentRoute: () => shell,
   path: '/runs/$runId',
   validateSearch: readSearch({
-    attempt: text,
-    tab: choice(['log', 'result', 'payload', 'attempts']),
+    attempt: whole,
+    epoch: whole,
+    tab: choice(['log', 'result', 'payload', 'compare']),
     q: text,
   }),
   component: lazyRouteComponent(() => import('./screens/run/run-screen.tsx'), 'RunScreen'),

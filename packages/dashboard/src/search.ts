@@ -7,6 +7,12 @@ export const text: Reader<string> = (given) => {
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
 
+/** A whole number from 0 on. */
+export const whole: Reader<number> = (given) => {
+  const value = typeof given === 'string' && given !== '' ? Number(given) : given;
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+};
+
 export const flag: Reader<boolean> = (given) =>
   given === true || given === 'true' ? true : given === false || given === 'false' ? false : undefined;
 

@@ -32,6 +32,14 @@ export const queryKeys = {
 
   run: (runId: string): QueryKey => ['runs', runId],
   whyRun: (runId: string): QueryKey => ['runs', runId, 'why'],
+  checkpoint: (runId: string, savedAt: string): QueryKey => ['runs', runId, 'checkpoint', savedAt],
+  lastSuccess: (runId: string, epoch: number, jobVersion: number | undefined): QueryKey => [
+    'runs',
+    runId,
+    'last success',
+    epoch,
+    jobVersion,
+  ],
   runs: (...rest: readonly unknown[]): QueryKey => list('runs', ...rest),
 
   deadLetters: (...rest: readonly unknown[]): QueryKey => list('dead', ...rest),

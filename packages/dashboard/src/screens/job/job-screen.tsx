@@ -9,6 +9,8 @@ import { queryKeys } from '../../api/query-keys.ts';
 import { useRefreshMs } from '../../api/use-refresh.ts';
 import { Loaded } from '../../ui/card.tsx';
 import { Empty } from '../../ui/empty.tsx';
+import { ChoiceFilter, useFilters } from '../../ui/filters.tsx';
+import { stateWord } from '../../ui/state-badge.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
 import { RUN_COLUMNS } from '../runs/run-columns.tsx';
 import { CalendarTab } from './calendar-tab.tsx';
@@ -30,7 +32,8 @@ const TABS = [
 
 export function JobScreen() {
   const { jobId } = route.useParams();
-  const { tab = 'runs', month } = route.useSearch();
+  const { tab = 'runs', month, status } = route.useSearch();
+  const { change } = useFilters<{ status: string | undefined }>();
   const navigate = useNavigate();
   const refetchInterval = useRefreshMs();
   const job = useQuery({
@@ -63,7 +66,7 @@ export function JobScreen() {
               ))}
             </Tabs.List>
             <Tabs.Panel value="runs">
-              <Runs jobId={jobId} />
+              <Runs jobId={jobId} status={status} onStatus={(to) => change({ status: to })} />
             </Tabs.Panel>
             <Tabs.Panel value="definition">
               <DefinitionTab job={found} />
@@ -81,18 +84,38 @@ export function JobScreen() {
   );
 }
 
-function Runs({ jobId }: { jobId: string }) {
+const ENDS = (['FAILED', 'TIMED_OUT', 'SUCCESS', 'CANCELLED', 'SKIPPED'] as const).map((value) => ({
+  value,
+  label: stateWord(value),
+}));
+
+interface RunsProps {
+  readonly jobId: string;
+  readonly status: string | undefined;
+  readonly onStatus: (status: string | undefined) => void;
+}
+
+function Runs({ jobId, status, onStatus }: RunsProps) {
   const navigate = useNavigate();
   return (
-    <VirtualList
-      label="Runs of this job"
-      queryKey={queryKeys.ofJob(jobId, 'runs')}
-      list={() => carillon.runs.list({ job_id: jobId, attempts: 'last', limit: PAGE })}
-      columns={RUN_COLUMNS}
-      idOf={idOf}
-      onOpen={({ run_id: runId }) => void navigate({ to: '/runs/$runId', params: { runId } })}
-      empty={<Empty title="It has not run yet">Run it now, or wait until its schedule starts it.</Empty>}
-    />
+    <Stack gap="xs">
+      <ChoiceFilter label="State" value={status} options={ENDS} onChange={onStatus} />
+      <VirtualList
+        label="Runs of this job"
+        queryKey={queryKeys.ofJob(jobId, 'runs', ...(status === undefined ? [] : [status]))}
+        list={() => carillon.runs.list({ job_id: jobId, attempts: 'last', limit: PAGE, status })}
+        columns={RUN_COLUMNS}
+        idOf={idOf}
+        onOpen={({ run_id: runId }) => void navigate({ to: '/runs/$runId', params: { runId } })}
+        empty={
+          status === undefined ? (
+            <Empty title="It has not run yet">Run it now, or wait until its schedule starts it.</Empty>
+          ) : (
+            <Empty title="No run is in this state">Choose another state, or none.</Empty>
+          )
+        }
+      />
+    </Stack>
   );
 }
 

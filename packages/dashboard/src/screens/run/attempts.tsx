@@ -1,15 +1,23 @@
 /** The attempts of a run on one line of time: when each was due, started and ended, and who ran it. */
 import type { Run, RunWithAttempts } from '@carillon/client';
-import { Table, Text } from '@mantine/core';
+import { Anchor, Table, Text } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import { withHiddenNote } from '../../ui/hidden-note.tsx';
 import { Instant, Took } from '../../ui/instant.tsx';
 import { useNow } from '../../ui/now.ts';
 import { StateBadge } from '../../ui/state-badge.tsx';
-import { bytes, duration } from '../../ui/time.ts';
+import { bytes } from '../../ui/time.ts';
 import { WorkerLink } from '../../ui/worker-link.tsx';
-import classes from './attempts.module.css';
+import { AttemptBar } from './attempt-bar.tsx';
+import { attemptName, searchFor } from './chosen-attempt.ts';
 
-export function Attempts({ run }: { run: RunWithAttempts }) {
+interface AttemptsProps {
+  readonly run: RunWithAttempts;
+  /** The one that the address names. */
+  readonly chosen: Run | undefined;
+}
+
+export function Attempts({ run, chosen }: AttemptsProps) {
   const now = useNow();
   const attempts = run.attempts.length === 0 ? [run] : [...run.attempts].sort((a, b) => a.epoch - b.epoch);
   const from = Math.min(
@@ -33,10 +41,21 @@ export function Attempts({ run }: { run: RunWithAttempts }) {
         </Table.Thead>
         <Table.Tbody>
           {attempts.map((attempt, index) => (
-            <Table.Tr key={`${attempt.epoch} ${attempt.attempt_number}`}>
+            <Table.Tr
+              key={`${attempt.epoch} ${attempt.attempt_number}`}
+              aria-current={attempt === chosen || undefined}
+              bg={attempt === chosen ? 'var(--mantine-color-default-hover)' : undefined}
+            >
               <Table.Td>
-                {attempt.attempt_number}
-                {repeats(attempts, index) && <Text span size="xs" c="dimmed">{` (again)`}</Text>}
+                <Anchor
+                  component={Link}
+                  to="."
+                  search={((before: object) => ({ ...before, ...searchFor(attempts, attempt) })) as never}
+                  replace
+                  aria-label={`Attempt ${attemptName(attempts, attempt)}: details and log`}
+                >
+                  {attemptName(attempts, attempt)}
+                </Anchor>
               </Table.Td>
               <Table.Td>
                 <StateBadge state={attempt.status} triedAgain={index < attempts.length - 1} />
@@ -49,7 +68,10 @@ export function Attempts({ run }: { run: RunWithAttempts }) {
                 <Took from={attempt.started_at} to={attempt.ended_at} />
               </Table.Td>
               <Table.Td>
-                <Bar attempt={attempt} from={from} to={to} now={now} />
+                <AttemptBar
+                  {...{ attempt, from, to, now, checkpoint: run.checkpoint }}
+                  after={msOf(attempts[index - 1]?.ended_at)}
+                />
               </Table.Td>
               <Table.Td>
                 <WorkerLink workerId={attempt.worker_id} />
@@ -87,39 +109,11 @@ const INTERRUPTED: Partial<Record<Run['status'], string>> = {
   RETURNED: 'Its worker gave it back before the end.',
 };
 
-/** An interrupted attempt does not count: the next one has its number. */
-function repeats(attempts: readonly Run[], index: number): boolean {
-  return attempts[index - 1]?.attempt_number === attempts[index]?.attempt_number;
+function msOf(at: string | null | undefined): number | undefined {
+  return at === null || at === undefined ? undefined : Date.parse(at);
 }
 
 function endOf(attempt: Run, now: number): number {
   if (attempt.ended_at !== null) return Date.parse(attempt.ended_at);
   return attempt.started_at === null ? Date.parse(attempt.scheduled_at) : now;
-}
-
-function Bar({ attempt, from, to, now }: { attempt: Run; from: number; to: number; now: number }) {
-  if (attempt.started_at === null) return <span className="muted">not started</span>;
-  const at = (ms: number) => (100 * (ms - from)) / (to - from);
-  const left = at(Date.parse(attempt.started_at));
-  const width = Math.max(0.5, at(endOf(attempt, now)) - left);
-  const { start_delay_ms: delay, attempt_number: number } = attempt;
-  return (
-    <svg
-      width="100%"
-      height="14"
-      className={classes.line}
-      role="img"
-      aria-label={delay === null ? `attempt ${number}` : `started ${duration(delay)} after it was due`}
-    >
-      <rect x="0" y="6" width={`${left}%`} height="2" className={classes.waited} />
-      <rect
-        x={`${left}%`}
-        y="1"
-        width={`${width}%`}
-        height="12"
-        rx="2"
-        className={classes[attempt.status] ?? classes.other}
-      />
-    </svg>
-  );
 }

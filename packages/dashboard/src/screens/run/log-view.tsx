@@ -1,43 +1,44 @@
 /** What a run wrote, as it writes it: follows the end until somebody scrolls up, finds text, and is saved whole. */
-import { CarillonError, type RunWithAttempts } from '@carillon/client';
-import { Badge, Box, Button, Group, SegmentedControl, Switch, Text, TextInput } from '@mantine/core';
+import type { Run, RunWithAttempts } from '@carillon/client';
+import { Badge, Box, Button, Group, SegmentedControl, Select, Switch, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
-import { BASE_URL, carillon } from '../../api/carillon.ts';
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { BASE_URL } from '../../api/carillon.ts';
 import { usePermission } from '../../api/session.ts';
 import { useZone } from '../../ui/preferences.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { isEnded } from '../../ui/run-state.ts';
 import { clockTime, count } from '../../ui/time.ts';
 import { spansOf } from './ansi.ts';
-import { LogBuffer, type LogRow } from './log-buffer.ts';
+import { attemptName } from './chosen-attempt.ts';
+import type { LogBuffer, LogRow } from './log-buffer.ts';
 import classes from './log-view.module.css';
+import { type Streams, useLog } from './use-log.ts';
 
 const ROW_PX = 19;
 const SEARCH_MS = 300;
 const AT_END_PX = 40;
 
-type Streams = 'all' | 'stdout' | 'stderr';
+interface LogViewProps {
+  readonly run: RunWithAttempts;
+  /** Of this one alone; undefined: of all. */
+  readonly attempt: Run | undefined;
+  readonly onAttempt: (attempt: Run | undefined) => void;
+  readonly namespace: string | undefined;
+  readonly search: string | undefined;
+  readonly onSearch: (text: string | undefined) => void;
+}
 
-export function LogView({
-  run,
-  namespace,
-  search,
-  onSearch,
-}: {
-  run: RunWithAttempts;
-  namespace: string | undefined;
-  search: string | undefined;
-  onSearch: (text: string | undefined) => void;
-}) {
+export function LogView({ run, attempt, onAttempt, namespace, search, onSearch }: LogViewProps) {
   const permission = usePermission('logs.read', { namespace });
   const [typed, setTyped] = useState(search ?? '');
   const [wanted] = useDebouncedValue(typed, SEARCH_MS);
   useEffect(() => onSearch(wanted === '' ? undefined : wanted), [wanted, onSearch]);
   const [streams, setStreams] = useState<Streams>('all');
   const [wrap, setWrap] = useState(false);
-  const log = useLog(run.run_id, { search: wanted, streams, enabled: permission.allowed });
+  const epoch = attempt?.epoch;
+  const log = useLog(run.run_id, { search: wanted, streams, epoch, enabled: permission.allowed });
   if (!permission.allowed)
     return (
       <Text size="sm" c="dimmed">
@@ -56,6 +57,7 @@ export function LogView({
             value={typed}
             onChange={({ currentTarget }) => setTyped(currentTarget.value)}
           />
+          {run.attempts.length > 1 && <AttemptSelect {...{ run, attempt, onAttempt }} />}
           <SegmentedControl
             size="xs"
             aria-label="Streams"
@@ -82,7 +84,7 @@ export function LogView({
             component="a"
             size="compact-xs"
             variant="default"
-            href={new URL(`api/runs/${encodeURIComponent(run.run_id)}/logs?download=1`, BASE_URL).href}
+            href={downloadUrl(run.run_id, epoch)}
             download
           >
             Download
@@ -105,51 +107,33 @@ function emptyWords(of: { isRead: boolean; isEnded: boolean; searched: string })
   return of.isRead ? 'This run wrote nothing.' : 'Nothing was written yet.';
 }
 
-function useLog(
-  runId: string,
-  { search, streams, enabled }: { search: string; streams: Streams; enabled: boolean },
-) {
-  const [tries, setTries] = useState(0);
-  const [state, setState] = useState<'reading' | 'following' | 'ended'>('reading');
-  const [error, setError] = useState<unknown>();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another question, another buffer
-  const buffer = useMemo(
-    () => new LogBuffer((tell) => requestAnimationFrame(tell)),
-    [runId, search, streams, tries],
+const ALL = 'all';
+
+function AttemptSelect({ run, attempt, onAttempt }: Pick<LogViewProps, 'run' | 'attempt' | 'onAttempt'>) {
+  const attempts = [...run.attempts].sort((a, b) => a.epoch - b.epoch);
+  return (
+    <Select
+      size="xs"
+      w={150}
+      aria-label="Attempt"
+      allowDeselect={false}
+      data={[
+        { value: ALL, label: 'all attempts' },
+        ...attempts.map((one) => ({
+          value: String(one.epoch),
+          label: `attempt ${attemptName(attempts, one)}`,
+        })),
+      ]}
+      value={attempt === undefined ? ALL : String(attempt.epoch)}
+      onChange={(chosen) => onAttempt(attempts.find(({ epoch }) => String(epoch) === chosen))}
+    />
   );
-  useEffect(() => {
-    if (!enabled) return;
-    const end = new AbortController();
-    setState('reading');
-    setError(undefined);
-    const read = async () => {
-      const lines = carillon.runs.tailLogs(runId, {
-        signal: end.signal,
-        onOpen: () => setError(undefined),
-        // One that breaks is taken up again and says nothing; one that is refused says why until it is there.
-        onLost: (problem) => problem instanceof CarillonError && setError(problem),
-        ...(search !== '' && { search }),
-        ...(streams !== 'all' && { stream: [streams, 'system'] as const }),
-      });
-      for await (const message of lines) {
-        if (message.kind === 'end') return setState('ended');
-        setState('following');
-        if (message.kind === 'attempt')
-          buffer.add({
-            kind: 'attempt',
-            at: '',
-            stream: 'system',
-            text: `Attempt ${message.attempt ?? '–'}, epoch ${message.epoch}`,
-          });
-        else buffer.add({ kind: 'line', at: message.at, stream: message.stream, text: message.text });
-      }
-    };
-    read().catch((problem: unknown) => {
-      if (!end.signal.aborted) setError(problem);
-    });
-    return () => end.abort();
-  }, [runId, search, streams, enabled, buffer]);
-  return { buffer, state, error, retry: () => setTries((before) => before + 1) };
+}
+
+function downloadUrl(runId: string, epoch: number | undefined): string {
+  const url = new URL(`api/runs/${encodeURIComponent(runId)}/logs?download=1`, BASE_URL);
+  if (epoch !== undefined) url.searchParams.set('epoch', String(epoch));
+  return url.href;
 }
 
 function Rows({

@@ -4,14 +4,12 @@ import type { Job, RunWithAttempts } from '@carillon/client';
 import { Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { carillon } from '../../api/carillon.ts';
 import { queryKeys } from '../../api/query-keys.ts';
 import { may, useCaller } from '../../api/session.ts';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { JsonText } from '../../ui/json-text.tsx';
 import { payloadOfVersion } from './payload-of-version.ts';
-
-const VERSIONS_MAX = 200;
+import { readVersions } from './versions-of-run.ts';
 
 export function Payload({ run, job }: { run: RunWithAttempts; job: Job | undefined }) {
   const allowed = may(useCaller(), 'payloads.read', { namespace: job?.namespace, userId: job?.user_id });
@@ -45,8 +43,7 @@ function EarlierPayload({ run, job }: { run: RunWithAttempts; job: Job }) {
   const { job_id: jobId, version } = job;
   const versions = useQuery({
     queryKey: queryKeys.ofJob(jobId, 'versions', 'of a run', version),
-    queryFn: async () =>
-      carillon.jobs.versions(jobId, { limit: VERSIONS_MAX }).toArray({ max: VERSIONS_MAX }),
+    queryFn: () => readVersions(jobId),
   });
   return (
     <Loaded of={versions}>

@@ -1,6 +1,6 @@
 /** What can be done with a run: stop it, run it again, also with another input. */
 
-import type { Json, RunWithAttempts } from '@carillon/client';
+import type { Job, Json, RunWithAttempts } from '@carillon/client';
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -15,7 +15,13 @@ import { Problem } from '../../ui/problem.tsx';
 import { randomKey } from '../../ui/random-key.ts';
 import { isEnded } from '../../ui/run-state.ts';
 
-export function RunActions({ run, namespace }: { run: RunWithAttempts; namespace: string | undefined }) {
+interface RunActionsProps {
+  readonly run: RunWithAttempts;
+  readonly job: Job | undefined;
+}
+
+export function RunActions({ run, job }: RunActionsProps) {
+  const namespace = job?.namespace;
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [asking, setAsking] = useState(false);
@@ -55,6 +61,11 @@ export function RunActions({ run, namespace }: { run: RunWithAttempts; namespace
         label="Run again"
         action="runs.rerun"
         namespace={namespace}
+        confirm={{
+          title: `Run ${job?.name ?? 'it'} again?`,
+          effect: rerunEffect(run, job),
+          confirmLabel: 'Run it again',
+        }}
         run={async (idempotencyKey) => {
           const { run_id: runId } = await carillon.runs.rerun(run.run_id, { idempotencyKey });
           await open(runId);
@@ -79,6 +90,15 @@ export function RunActions({ run, namespace }: { run: RunWithAttempts; namespace
       />
     </Group>
   );
+}
+
+function rerunEffect({ job_version: version, input }: RunWithAttempts, job: Job | undefined): string {
+  const edited =
+    job !== undefined && job.version !== version
+      ? ` The job was edited since: it is at version ${job.version}, this run had version ${version}.`
+      : '';
+  const given = input === null ? '' : ', and the input of this run';
+  return `A new run is added and starts as soon as it can, with the job as it is now${given}.${edited} What this run did stays done: it may be done a second time.`;
 }
 
 function RerunDialog({

@@ -1,7 +1,7 @@
 /** One run: what became of it and why, its attempts, its log as it is written, its result and what it was given. */
 
-import type { Job, RunWithAttempts } from '@carillon/client';
-import { Alert, Anchor, Group, Progress, Stack, Tabs, Text, Title } from '@mantine/core';
+import type { Job, Run, RunWithAttempts } from '@carillon/client';
+import { Anchor, Group, Stack, Tabs, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useCallback } from 'react';
@@ -12,18 +12,22 @@ import { useRefreshMs } from '../../api/use-refresh.ts';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { useFilters } from '../../ui/filters.tsx';
 import { GivenUp } from '../../ui/given-up.tsx';
-import { HiddenNote } from '../../ui/hidden-note.tsx';
 import { Instant, Took } from '../../ui/instant.tsx';
 import { JsonText } from '../../ui/json-text.tsx';
 import { isEnded, waits } from '../../ui/run-state.ts';
 import { StateBadge } from '../../ui/state-badge.tsx';
-import { bytes, percent } from '../../ui/time.ts';
+import { bytes } from '../../ui/time.ts';
+import { AttemptDetails } from './attempt-details.tsx';
 import { Attempts } from './attempts.tsx';
+import { CheckpointNote } from './checkpoint.tsx';
+import { type AttemptSearch, chosenAttempt, searchFor } from './chosen-attempt.ts';
 import { LogView } from './log-view.tsx';
 import { Neighbours } from './neighbours.tsx';
 import { Payload } from './payload.tsx';
 import { Repeats } from './repeats.tsx';
 import { RunActions } from './run-actions.tsx';
+import { Story } from './run-story.tsx';
+import { SinceSuccess } from './since-success.tsx';
 import { WhyCard } from './why-card.tsx';
 
 const route = getRouteApi('/shell/runs/$runId');
@@ -45,6 +49,7 @@ export function RunScreen() {
     retry: false,
   });
   const onSearch = useCallback((q: string | undefined) => change({ q }), [change]);
+  const choose = (of: RunWithAttempts, attempt: Run | undefined) => change(searchFor(of.attempts, attempt));
   const namespace = job.data?.namespace;
   const tab = search.tab ?? 'log';
   return (
@@ -74,11 +79,12 @@ export function RunScreen() {
             </Stack>
             <Group gap="xs">
               <Neighbours run={found} />
-              <RunActions run={found} namespace={namespace} />
+              <RunActions run={found} job={job.data} />
             </Group>
           </Group>
           {waits(found.status) && <WhyCard run={found} namespace={namespace} />}
           <Story run={found} />
+          <CheckpointNote run={found} namespace={namespace} userId={job.data?.user_id} />
           {found.dead_letter !== null && (
             <GivenUp
               letter={found.dead_letter}
@@ -88,8 +94,9 @@ export function RunScreen() {
           )}
           <Repeats run={found} />
           <Card title="Attempts">
-            <Attempts run={found} />
+            <Attempts run={found} chosen={chosenAttempt(found.attempts, search)} />
           </Card>
+          <Chosen run={found} search={search} onAll={() => choose(found, undefined)} />
           <Tabs
             value={tab}
             onChange={(value) => change({ tab: (value ?? 'log') as typeof tab })}
@@ -99,15 +106,24 @@ export function RunScreen() {
               <Tabs.Tab value="log">Log</Tabs.Tab>
               <Tabs.Tab value="result">Result</Tabs.Tab>
               <Tabs.Tab value="payload">Payload</Tabs.Tab>
+              {isFailed(found) && <Tabs.Tab value="compare">Since the last success</Tabs.Tab>}
             </Tabs.List>
             <Tabs.Panel value="log" pt="md">
-              <LogView run={found} namespace={namespace} search={search.q} onSearch={onSearch} />
+              <LogView
+                run={found}
+                attempt={chosenAttempt(found.attempts, search)}
+                onAttempt={(attempt) => choose(found, attempt)}
+                {...{ namespace, search: search.q, onSearch }}
+              />
             </Tabs.Panel>
             <Tabs.Panel value="result" pt="md">
-              <Result run={found} />
+              <Result run={chosenAttempt(found.attempts, search) ?? found} />
             </Tabs.Panel>
             <Tabs.Panel value="payload" pt="md">
               <Payload run={found} job={job.data} />
+            </Tabs.Panel>
+            <Tabs.Panel value="compare" pt="md">
+              <SinceSuccess run={found} job={job.data} />
             </Tabs.Panel>
           </Tabs>
         </Stack>
@@ -116,68 +132,15 @@ export function RunScreen() {
   );
 }
 
-/** What became of it, in words. */
-function Story({ run }: { run: RunWithAttempts }) {
-  const {
-    error_message: error,
-    reason,
-    progress,
-    request_reason: asked,
-    late_report: late,
-    checkpoint,
-    trigger,
-    origin_run_id: origin,
-    requested_by: who,
-  } = run;
-  return (
-    <>
-      {(run.status === 'CANCELLED' || run.status === 'CANCELLING') && (
-        <Alert variant="default" title="Cancelled" role="region" aria-label="Cancelled">
-          <Text size="sm">{cancelledWords(run)}</Text>
-        </Alert>
-      )}
-      {error !== null && run.status !== 'CANCELLED' && (
-        <Alert color="red" variant="default" title="Why it failed" role="region" aria-label="Why it failed">
-          <Text size="sm" className="wrap-anywhere mono">
-            {error}
-          </Text>
-          <HiddenNote text={error} />
-        </Alert>
-      )}
-      {error === null && reason !== null && !waits(run.status) && run.status !== 'CANCELLED' && (
-        <Alert variant="default" title="Why" role="region" aria-label="Why">
-          {reason}
-        </Alert>
-      )}
-      {progress !== null && (
-        <Group gap="sm" wrap="nowrap">
-          <Progress value={progress.percent} w={240} aria-label="Progress" />
-          <Text size="sm">
-            {percent(progress.percent)}
-            {progress.message === null ? '' : ` · ${progress.message}`}
-          </Text>
-        </Group>
-      )}
-      {trigger === 'manual' && origin === null && (
-        <Text size="sm">
-          Run by hand{who === null ? '' : ` by ${who}`}
-          {asked === null ? '.' : `: ${asked}`}
-        </Text>
-      )}
-      {asked !== null && origin !== null && <Text size="sm">Asked for: {asked}</Text>}
-      {checkpoint !== null && (
-        <Text size="sm" component="div">
-          Its next attempt goes on from a checkpoint of {bytes(checkpoint.bytes)}, saved{' '}
-          <Instant at={checkpoint.saved_at} />.
-        </Text>
-      )}
-      {late !== null && (
-        <Text size="sm" c="dimmed">
-          A later report was refused, because the run had ended or was given to another worker: {late}
-        </Text>
-      )}
-    </>
-  );
+/** The attempt that the address names. */
+function Chosen(props: { run: RunWithAttempts; search: AttemptSearch; onAll: () => void }) {
+  const { run, search, onAll } = props;
+  const attempt = chosenAttempt(run.attempts, search);
+  return attempt ? <AttemptDetails attempt={attempt} attempts={run.attempts} onAll={onAll} /> : null;
+}
+
+function isFailed({ status }: Run): boolean {
+  return status === 'FAILED' || status === 'TIMED_OUT';
 }
 
 /** How many there may be is told by the version of the job that it runs. */
@@ -195,13 +158,7 @@ function redrivenBy({
   return repeats.find(({ run_id: runId }) => runId === letter?.redriven_run_id)?.requested_by;
 }
 
-function cancelledWords({ status, started_at: started, cancelled_by: by }: RunWithAttempts): string {
-  if (status === 'CANCELLING') return `Asked to stop${by === null ? '' : ` by ${by}`}; it has not ended yet.`;
-  const when = started === null ? 'before it had started' : 'while it was running';
-  return `Cancelled${by === null ? '' : ` by ${by}`}, ${when}.`;
-}
-
-function Result({ run }: { run: RunWithAttempts }) {
+function Result({ run }: { run: Run }) {
   if (run.result_url !== null)
     return (
       <Text size="sm">
