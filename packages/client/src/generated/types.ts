@@ -1757,7 +1757,7 @@ export interface Preferences {
 }
 
 export interface PreferencesChange {
-  /** The IANA name of the zone that times are shown in; `local`: that of the browser. */
+  /** The IANA name of the zone that times are shown in; `local`: that of the browser; `job`: that of the schedule where a page is about one job, otherwise that of the browser. */
   readonly zone?: string | null | undefined;
   readonly scheme?: 'auto' | 'light' | 'dark' | null | undefined;
   /** Whether keys are shortcuts. */

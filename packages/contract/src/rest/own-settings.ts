@@ -2,6 +2,7 @@
 import {
   BROWSER_ZONE,
   COLOUR_SCHEMES,
+  JOB_ZONE,
   type Preferences,
   parseZone,
   type SavedView,
@@ -48,7 +49,9 @@ export const PREFERENCES_BODY = {
   schema: z.strictObject({
     zone: textUpTo(100)
       .nullish()
-      .describe('The IANA name of the zone that times are shown in; `local`: that of the browser.'),
+      .describe(
+        'The IANA name of the zone that times are shown in; `local`: that of the browser; `job`: that of the schedule where a page is about one job, otherwise that of the browser.',
+      ),
     scheme: z.enum(COLOUR_SCHEMES).nullish(),
     shortcuts: z.boolean().nullish().describe('Whether keys are shortcuts.'),
   }),
@@ -63,7 +66,7 @@ export function toPreferences(read: z.output<typeof PREFERENCES_BODY.schema>): P
 }
 
 function zoneChoice(given: string): string {
-  return given === BROWSER_ZONE ? given : parseZone(given, { field: 'zone' });
+  return given === BROWSER_ZONE || given === JOB_ZONE ? given : parseZone(given, { field: 'zone' });
 }
 
 export const { answer: preferencesAnswer, view: preferencesView } = answerOf<Preferences>('Preferences')({

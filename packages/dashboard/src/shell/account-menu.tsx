@@ -24,6 +24,7 @@ import { usePreferences } from '../ui/preferences.tsx';
 
 const ZONES = [
   { value: 'local', label: `This browser (${Intl.DateTimeFormat().resolvedOptions().timeZone})` },
+  { value: 'job', label: 'Of the job that is shown' },
   { value: 'UTC', label: 'UTC' },
   ...Intl.supportedValuesOf('timeZone')
     .filter((zone) => zone !== 'UTC')

@@ -9,7 +9,8 @@ export function Instant({
   kind = 'relative',
 }: {
   at: string | null | undefined;
-  kind?: 'relative' | 'absolute';
+  /** exact: absolute, to the millisecond. */
+  kind?: 'relative' | 'absolute' | 'exact';
 }) {
   const zone = useZone();
   const now = useNow();
@@ -17,8 +18,8 @@ export function Instant({
   const date = new Date(at);
   const whole = `${absolute(date, zone, { millis: true })} ${offset(date, zone)} (${zone})`;
   const words =
-    kind === 'absolute'
-      ? absolute(date, zone)
+    kind !== 'relative'
+      ? absolute(date, zone, { millis: kind === 'exact' })
       : (relative(date, now) ?? `${dayName(date, zone)} ${clockTime(date, zone, { seconds: false })}`);
   return (
     <Tooltip label={whole} events={{ hover: true, focus: true, touch: true }}>

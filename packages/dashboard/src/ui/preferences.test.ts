@@ -9,6 +9,7 @@ test.each([
     { zone: 'Asia/Tokyo', live: false },
   ],
   [{ zone: 'local' }, { zone: 'local' }],
+  [{ zone: 'job' }, { zone: 'job' }],
   [{ zone: '', shortcuts: 'no', live: 1, other: true }, {}],
   [{ zone: 5 }, {}],
   [{ zone: null, shortcuts: null }, {}],

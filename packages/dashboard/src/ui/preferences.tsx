@@ -1,5 +1,5 @@
 /** What a person chose: the zone of shown times, whether the page updates by itself, shortcuts. Kept in this browser, for before the sign-in. */
-import { useMemo, useSyncExternalStore } from 'react';
+import { createContext, type ReactNode, useContext, useMemo, useSyncExternalStore } from 'react';
 import { type ZoneChoice, zoneName } from './time.ts';
 
 export interface Preferences {
@@ -65,8 +65,23 @@ export function usePreferences(): Preferences {
   );
 }
 
+const ZoneOfJob = createContext<string | undefined>(undefined);
+
+interface AboutJobProps {
+  /** Of its schedule; whatever is no zone counts as none. */
+  readonly zone: unknown;
+  readonly children: ReactNode;
+}
+
+/** For people who look at each job by its own clock. */
+export function AboutJob({ zone, children }: AboutJobProps) {
+  const known = typeof zone === 'string' && isKnownZone(zone) ? zone : undefined;
+  return <ZoneOfJob value={known}>{children}</ZoneOfJob>;
+}
+
 /** The IANA name of the zone that times are shown in. */
 export function useZone(): string {
   const { zone } = usePreferences();
-  return useMemo(() => zoneName(zone), [zone]);
+  const ofJob = useContext(ZoneOfJob);
+  return useMemo(() => zoneName(zone, ofJob), [zone, ofJob]);
 }

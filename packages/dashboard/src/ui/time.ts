@@ -3,10 +3,12 @@
  * person chose. Pure: the zone and the present come from outside.
  */
 
-export type ZoneChoice = 'local' | 'UTC' | (string & {});
+export type ZoneChoice = 'local' | 'job' | 'UTC' | (string & {});
 
-export function zoneName(choice: ZoneChoice): string {
-  return choice === 'local' ? Intl.DateTimeFormat().resolvedOptions().timeZone : choice;
+/** ofJob: of the schedule of the one job that is looked at. */
+export function zoneName(choice: ZoneChoice, ofJob?: string): string {
+  if (choice === 'job' && ofJob !== undefined) return ofJob;
+  return choice === 'local' || choice === 'job' ? Intl.DateTimeFormat().resolvedOptions().timeZone : choice;
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>();

@@ -21,10 +21,12 @@ export const COLOUR_SCHEMES = ['auto', 'light', 'dark'] as const;
 
 /** Instead of the name of a zone: that of the browser. */
 export const BROWSER_ZONE = 'local';
+/** Where a page is about one job: that of its schedule. Elsewhere, and where it has none: that of the browser. */
+export const JOB_ZONE = 'job';
 
 /** What is left out was never chosen. */
 export interface Preferences {
-  /** The zone that times are shown in; `local`: that of the browser. */
+  /** The zone that times are shown in, or one of the two words above. */
   readonly zone?: string | undefined;
   readonly scheme?: (typeof COLOUR_SCHEMES)[number] | undefined;
   readonly shortcuts?: boolean | undefined;

@@ -65,7 +65,7 @@ it('preferences are replaced, and null where nothing was chosen', async () => {
   expect((await gateway.askAs(ada, 'PUT', mine, { scheme: 'pink' })).status).toBe(400);
 });
 
-it('a zone is one that there is, or that of the browser: no page could show times in another', async () => {
+it('a zone is one that there is, that of the browser or that of the job: no page could show times in another', async () => {
   const put = (zone: string) => gateway.askAs(ada, 'PUT', '/api/me/preferences', { zone });
   const refused = { status: 400, body: { code: 'zone_unknown', field: 'zone' } };
   expect(await put('Nowhere/Land')).toMatchObject(refused);
@@ -73,6 +73,7 @@ it('a zone is one that there is, or that of the browser: no page could show time
   expect((await put('Europe/Pariss')).body.detail).toContain('did you mean Europe/Paris?');
   for (const [zone, kept] of [
     ['local', 'local'],
+    ['job', 'job'],
     ['europe/paris', 'Europe/Paris'],
   ] as const)
     expect(await put(zone)).toMatchObject({ status: 200, body: { zone: kept } });

@@ -13,6 +13,7 @@ import { KEPT } from '../../api/polling.ts';
 import { queryKeys } from '../../api/query-keys.ts';
 import { Waiting } from '../../ui/card.tsx';
 import { readJson } from '../../ui/exact-json.ts';
+import { AboutJob } from '../../ui/preferences.tsx';
 import { CopyAs } from './copy-as.tsx';
 import { type Draft, dropDraft, keepDraft, readDraft } from './draft-store.ts';
 import classes from './edit-job.module.css';
@@ -73,97 +74,99 @@ export function JobEditor({ draftId, title, initial, job }: JobEditorProps) {
   const jobId = job?.job_id;
   const hasPatch = patch !== undefined && Object.keys(patch).length > 0;
   return (
-    <FormProvider
-      value={{
-        ...{ body, replace, errors, isEdit: job !== undefined, jobId, owner: ownerOf(job) },
-        set: (path, value) => replace(withValue(body, path, value)),
-        setReadable: (field, isReadable) =>
-          setUnreadable(
-            (before) => new Set([...before].filter((id) => id !== field).concat(isReadable ? [] : field)),
-          ),
-      }}
-    >
-      <Stack gap="md">
-        <Group justify="space-between">
-          <Title order={1} size="h3" className="wrap-anywhere">
-            {title}
-          </Title>
-          <SegmentedControl
-            size="xs"
-            aria-label="Edit as"
-            data={['Form', 'JSON']}
-            value={asJson ? 'JSON' : 'Form'}
-            onChange={(to) => setAsJson(to === 'JSON')}
-          />
-        </Group>
-        {restored && (
-          <Alert variant="light" py={8} role="status">
-            <Group justify="space-between">
-              <Text size="sm">This is the draft that you had not saved.</Text>
-              <Button size="compact-xs" variant="default" onClick={() => start(initial, job?.version)}>
-                Drop the draft
-              </Button>
-            </Group>
-          </Alert>
-        )}
-        <Grid gap="md">
-          <Grid.Col span={{ base: 12, md: 8 }}>
-            <Stack gap="md">
-              {asJson ? (
-                <JsonSide body={body} text={text} onText={setText} onBody={replace} />
-              ) : text !== undefined ? (
-                <Alert variant="light" color="yellow">
-                  <Text size="sm">
-                    What was typed as JSON cannot be read yet, so the form cannot show it. Go back to JSON to
-                    correct it.
-                  </Text>
-                </Alert>
-              ) : (
-                <>
-                  <WhatSection />
-                  <WhenSection />
-                  <HowSection />
-                </>
-              )}
-              <SaveBar
-                {...{ body, base, job, patch, changed, start, refusal }}
-                onRefusal={setRefusal}
-                onMissing={setMissing}
-                isReadable={text === undefined && unreadable.size === 0}
-                rebase={(merged, onto) => {
-                  replace(merged);
-                  setBase(onto);
-                }}
-                forget={() => {
-                  forgotten.current = true;
-                  dropDraft(draftId);
-                }}
-              />
-            </Stack>
-          </Grid.Col>
-          <Grid.Col span={{ base: 12, md: 4 }}>
-            <Box className={classes.side}>
+    <AboutJob zone={body.time_zone}>
+      <FormProvider
+        value={{
+          ...{ body, replace, errors, isEdit: job !== undefined, jobId, owner: ownerOf(job) },
+          set: (path, value) => replace(withValue(body, path, value)),
+          setReadable: (field, isReadable) =>
+            setUnreadable(
+              (before) => new Set([...before].filter((id) => id !== field).concat(isReadable ? [] : field)),
+            ),
+        }}
+      >
+        <Stack gap="md">
+          <Group justify="space-between">
+            <Title order={1} size="h3" className="wrap-anywhere">
+              {title}
+            </Title>
+            <SegmentedControl
+              size="xs"
+              aria-label="Edit as"
+              data={['Form', 'JSON']}
+              value={asJson ? 'JSON' : 'Form'}
+              onChange={(to) => setAsJson(to === 'JSON')}
+            />
+          </Group>
+          {restored && (
+            <Alert variant="light" py={8} role="status">
+              <Group justify="space-between">
+                <Text size="sm">This is the draft that you had not saved.</Text>
+                <Button size="compact-xs" variant="default" onClick={() => start(initial, job?.version)}>
+                  Drop the draft
+                </Button>
+              </Group>
+            </Alert>
+          )}
+          <Grid gap="md">
+            <Grid.Col span={{ base: 12, md: 8 }}>
               <Stack gap="md">
-                <SchedulePreview
-                  preview={preview.data}
-                  error={preview.error}
-                  schedule={preview.schedule}
-                  misfire={body.misfire}
-                />
-                {preview.data && !preview.error && (
-                  <ScheduleMonth preview={preview.data} schedule={preview.schedule} />
-                )}
-                {hasPatch ? (
-                  <CopyAs body={patch as unknown as Body} jobId={jobId} title="As a command" />
+                {asJson ? (
+                  <JsonSide body={body} text={text} onText={setText} onBody={replace} />
+                ) : text !== undefined ? (
+                  <Alert variant="light" color="yellow">
+                    <Text size="sm">
+                      What was typed as JSON cannot be read yet, so the form cannot show it. Go back to JSON
+                      to correct it.
+                    </Text>
+                  </Alert>
                 ) : (
-                  <CopyAs body={body} />
+                  <>
+                    <WhatSection />
+                    <WhenSection />
+                    <HowSection />
+                  </>
                 )}
+                <SaveBar
+                  {...{ body, base, job, patch, changed, start, refusal }}
+                  onRefusal={setRefusal}
+                  onMissing={setMissing}
+                  isReadable={text === undefined && unreadable.size === 0}
+                  rebase={(merged, onto) => {
+                    replace(merged);
+                    setBase(onto);
+                  }}
+                  forget={() => {
+                    forgotten.current = true;
+                    dropDraft(draftId);
+                  }}
+                />
               </Stack>
-            </Box>
-          </Grid.Col>
-        </Grid>
-      </Stack>
-    </FormProvider>
+            </Grid.Col>
+            <Grid.Col span={{ base: 12, md: 4 }}>
+              <Box className={classes.side}>
+                <Stack gap="md">
+                  <SchedulePreview
+                    preview={preview.data}
+                    error={preview.error}
+                    schedule={preview.schedule}
+                    misfire={body.misfire}
+                  />
+                  {preview.data && !preview.error && (
+                    <ScheduleMonth preview={preview.data} schedule={preview.schedule} />
+                  )}
+                  {hasPatch ? (
+                    <CopyAs body={patch as unknown as Body} jobId={jobId} title="As a command" />
+                  ) : (
+                    <CopyAs body={body} />
+                  )}
+                </Stack>
+              </Box>
+            </Grid.Col>
+          </Grid>
+        </Stack>
+      </FormProvider>
+    </AboutJob>
   );
 }
 

@@ -10,6 +10,7 @@ import { useRefreshMs } from '../../api/use-refresh.ts';
 import { Loaded } from '../../ui/card.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { ChoiceFilter, useFilters } from '../../ui/filters.tsx';
+import { AboutJob } from '../../ui/preferences.tsx';
 import { stateWord } from '../../ui/state-badge.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
 import { RUN_COLUMNS } from '../runs/run-columns.tsx';
@@ -51,34 +52,36 @@ export function JobScreen() {
   return (
     <Loaded of={job} height={300} screen="Job">
       {(found) => (
-        <Stack gap="md">
-          <JobHeader job={found} />
-          <WhyNot job={found} />
-          <OpenLetters job={found} />
-          <NextFires job={found} />
-          <RunStrip jobId={jobId} />
-          <Tabs value={tab} onChange={show} keepMounted={false}>
-            <Tabs.List mb="sm">
-              {TABS.map(({ value, label }) => (
-                <Tabs.Tab key={value} value={value}>
-                  {label}
-                </Tabs.Tab>
-              ))}
-            </Tabs.List>
-            <Tabs.Panel value="runs">
-              <Runs jobId={jobId} status={status} onStatus={(to) => change({ status: to })} />
-            </Tabs.Panel>
-            <Tabs.Panel value="definition">
-              <DefinitionTab job={found} />
-            </Tabs.Panel>
-            <Tabs.Panel value="versions">
-              <VersionsTab job={found} />
-            </Tabs.Panel>
-            <Tabs.Panel value="calendar">
-              <CalendarTab job={found} month={month} />
-            </Tabs.Panel>
-          </Tabs>
-        </Stack>
+        <AboutJob zone={found.time_zone}>
+          <Stack gap="md">
+            <JobHeader job={found} />
+            <WhyNot job={found} />
+            <OpenLetters job={found} />
+            <NextFires job={found} />
+            <RunStrip jobId={jobId} />
+            <Tabs value={tab} onChange={show} keepMounted={false}>
+              <Tabs.List mb="sm">
+                {TABS.map(({ value, label }) => (
+                  <Tabs.Tab key={value} value={value}>
+                    {label}
+                  </Tabs.Tab>
+                ))}
+              </Tabs.List>
+              <Tabs.Panel value="runs">
+                <Runs jobId={jobId} status={status} onStatus={(to) => change({ status: to })} />
+              </Tabs.Panel>
+              <Tabs.Panel value="definition">
+                <DefinitionTab job={found} />
+              </Tabs.Panel>
+              <Tabs.Panel value="versions">
+                <VersionsTab job={found} />
+              </Tabs.Panel>
+              <Tabs.Panel value="calendar">
+                <CalendarTab job={found} month={month} />
+              </Tabs.Panel>
+            </Tabs>
+          </Stack>
+        </AboutJob>
       )}
     </Loaded>
   );

@@ -38,16 +38,16 @@ export function AttemptDetails({ attempt, attempts, onAll }: AttemptDetailsProps
             <StateBadge state={attempt.status} />
           </Row>
           <Row name="Due">
-            <Instant at={attempt.scheduled_at} kind="absolute" />
+            <Instant at={attempt.scheduled_at} kind="exact" />
           </Row>
           <Row name="Handed to a worker">
-            {worker !== null && <Instant at={attempt.created_at} kind="absolute" />}
+            {worker !== null && <Instant at={attempt.created_at} kind="exact" />}
           </Row>
           <Row name="Started">
-            <Instant at={attempt.started_at} kind="absolute" />
+            <Instant at={attempt.started_at} kind="exact" />
           </Row>
           <Row name="Ended">
-            <Instant at={attempt.ended_at} kind="absolute" />
+            <Instant at={attempt.ended_at} kind="exact" />
           </Row>
           <Row name="Took">
             <Took from={attempt.started_at} to={attempt.ended_at} />

@@ -9,7 +9,7 @@ import { usePermission } from '../../api/session.ts';
 import { useZone } from '../../ui/preferences.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { isEnded } from '../../ui/run-state.ts';
-import { clockTime, count } from '../../ui/time.ts';
+import { absolute, clockTime, count, offset } from '../../ui/time.ts';
 import { spansOf } from './ansi.ts';
 import { attemptName } from './chosen-attempt.ts';
 import type { LogBuffer, LogRow } from './log-buffer.ts';
@@ -213,6 +213,18 @@ function Rows({
   );
 }
 
+/** With the whole truth on hover: lines show the clock alone. */
+function At({ at, zone }: { at: Date; zone: string }) {
+  return (
+    <span
+      className={classes.at}
+      title={`${absolute(at, zone, { millis: true })} ${offset(at, zone)} (${zone})`}
+    >
+      {clockTime(at, zone)}
+    </span>
+  );
+}
+
 function Line({
   row,
   zone,
@@ -235,7 +247,7 @@ function Line({
       data-stream={row.stream}
       style={{ transform: `translateY(${start}px)` }}
     >
-      {row.kind === 'line' && <span className={classes.at}>{clockTime(new Date(row.at), zone)}</span>}
+      {row.kind === 'line' && <At at={new Date(row.at)} zone={zone} />}
       {row.kind === 'line' && row.stream !== 'stdout' && (
         <span className={classes.stream}>{row.stream === 'stderr' ? 'err' : 'note'}</span>
       )}

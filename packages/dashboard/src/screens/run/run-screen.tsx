@@ -14,6 +14,7 @@ import { useFilters } from '../../ui/filters.tsx';
 import { GivenUp } from '../../ui/given-up.tsx';
 import { Instant, Took } from '../../ui/instant.tsx';
 import { JsonText } from '../../ui/json-text.tsx';
+import { AboutJob } from '../../ui/preferences.tsx';
 import { isEnded, waits } from '../../ui/run-state.ts';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { bytes } from '../../ui/time.ts';
@@ -55,78 +56,80 @@ export function RunScreen() {
   return (
     <Loaded of={run} height={300} screen="Run">
       {(found) => (
-        <Stack gap="md">
-          <Group justify="space-between" align="flex-start">
-            <Stack gap={4}>
-              <Group gap="sm">
-                <Title order={1} size="h3">
-                  {job.data ? (
-                    <Anchor component={Link} to={`/jobs/${job.data.job_id}`} inherit>
-                      {job.data.name}
-                    </Anchor>
-                  ) : (
-                    'Run'
-                  )}
-                </Title>
-                <StateBadge state={found.status} />
+        <AboutJob zone={job.data?.time_zone}>
+          <Stack gap="md">
+            <Group justify="space-between" align="flex-start">
+              <Stack gap={4}>
+                <Group gap="sm">
+                  <Title order={1} size="h3">
+                    {job.data ? (
+                      <Anchor component={Link} to={`/jobs/${job.data.job_id}`} inherit>
+                        {job.data.name}
+                      </Anchor>
+                    ) : (
+                      'Run'
+                    )}
+                  </Title>
+                  <StateBadge state={found.status} />
+                </Group>
+                <Text size="sm" c="dimmed" component="div">
+                  Due <Instant at={found.scheduled_at} /> · started <Instant at={found.started_at} /> ·{' '}
+                  {found.started_at !== null && found.ended_at === null ? 'running for' : 'took'}{' '}
+                  <Took from={found.started_at} to={found.ended_at} /> · {attemptWords(found, job.data)} ·{' '}
+                  <span className="mono">{found.run_id}</span>
+                </Text>
+              </Stack>
+              <Group gap="xs">
+                <Neighbours run={found} />
+                <RunActions run={found} job={job.data} />
               </Group>
-              <Text size="sm" c="dimmed" component="div">
-                Due <Instant at={found.scheduled_at} /> · started <Instant at={found.started_at} /> ·{' '}
-                {found.started_at !== null && found.ended_at === null ? 'running for' : 'took'}{' '}
-                <Took from={found.started_at} to={found.ended_at} /> · {attemptWords(found, job.data)} ·{' '}
-                <span className="mono">{found.run_id}</span>
-              </Text>
-            </Stack>
-            <Group gap="xs">
-              <Neighbours run={found} />
-              <RunActions run={found} job={job.data} />
             </Group>
-          </Group>
-          {waits(found.status) && <WhyCard run={found} namespace={namespace} />}
-          <Story run={found} />
-          <CheckpointNote run={found} namespace={namespace} userId={job.data?.user_id} />
-          {found.dead_letter !== null && (
-            <GivenUp
-              letter={found.dead_letter}
-              redrivenBy={redrivenBy(found)}
-              {...{ namespace, userId: job.data?.user_id, hasJob: job.data !== undefined }}
-            />
-          )}
-          <Repeats run={found} />
-          <Card title="Attempts">
-            <Attempts run={found} chosen={chosenAttempt(found.attempts, search)} />
-          </Card>
-          <Chosen run={found} search={search} onAll={() => choose(found, undefined)} />
-          <Tabs
-            value={tab}
-            onChange={(value) => change({ tab: (value ?? 'log') as typeof tab })}
-            keepMounted={false}
-          >
-            <Tabs.List>
-              <Tabs.Tab value="log">Log</Tabs.Tab>
-              <Tabs.Tab value="result">Result</Tabs.Tab>
-              <Tabs.Tab value="payload">Payload</Tabs.Tab>
-              {isFailed(found) && <Tabs.Tab value="compare">Since the last success</Tabs.Tab>}
-            </Tabs.List>
-            <Tabs.Panel value="log" pt="md">
-              <LogView
-                run={found}
-                attempt={chosenAttempt(found.attempts, search)}
-                onAttempt={(attempt) => choose(found, attempt)}
-                {...{ namespace, search: search.q, onSearch }}
+            {waits(found.status) && <WhyCard run={found} namespace={namespace} />}
+            <Story run={found} />
+            <CheckpointNote run={found} namespace={namespace} userId={job.data?.user_id} />
+            {found.dead_letter !== null && (
+              <GivenUp
+                letter={found.dead_letter}
+                redrivenBy={redrivenBy(found)}
+                {...{ namespace, userId: job.data?.user_id, hasJob: job.data !== undefined }}
               />
-            </Tabs.Panel>
-            <Tabs.Panel value="result" pt="md">
-              <Result run={chosenAttempt(found.attempts, search) ?? found} />
-            </Tabs.Panel>
-            <Tabs.Panel value="payload" pt="md">
-              <Payload run={found} job={job.data} />
-            </Tabs.Panel>
-            <Tabs.Panel value="compare" pt="md">
-              <SinceSuccess run={found} job={job.data} />
-            </Tabs.Panel>
-          </Tabs>
-        </Stack>
+            )}
+            <Repeats run={found} />
+            <Card title="Attempts">
+              <Attempts run={found} chosen={chosenAttempt(found.attempts, search)} />
+            </Card>
+            <Chosen run={found} search={search} onAll={() => choose(found, undefined)} />
+            <Tabs
+              value={tab}
+              onChange={(value) => change({ tab: (value ?? 'log') as typeof tab })}
+              keepMounted={false}
+            >
+              <Tabs.List>
+                <Tabs.Tab value="log">Log</Tabs.Tab>
+                <Tabs.Tab value="result">Result</Tabs.Tab>
+                <Tabs.Tab value="payload">Payload</Tabs.Tab>
+                {isFailed(found) && <Tabs.Tab value="compare">Since the last success</Tabs.Tab>}
+              </Tabs.List>
+              <Tabs.Panel value="log" pt="md">
+                <LogView
+                  run={found}
+                  attempt={chosenAttempt(found.attempts, search)}
+                  onAttempt={(attempt) => choose(found, attempt)}
+                  {...{ namespace, search: search.q, onSearch }}
+                />
+              </Tabs.Panel>
+              <Tabs.Panel value="result" pt="md">
+                <Result run={chosenAttempt(found.attempts, search) ?? found} />
+              </Tabs.Panel>
+              <Tabs.Panel value="payload" pt="md">
+                <Payload run={found} job={job.data} />
+              </Tabs.Panel>
+              <Tabs.Panel value="compare" pt="md">
+                <SinceSuccess run={found} job={job.data} />
+              </Tabs.Panel>
+            </Tabs>
+          </Stack>
+        </AboutJob>
       )}
     </Loaded>
   );
