@@ -37,6 +37,13 @@ describe.skipIf(!hasBrowser())('a run', () => {
           log.error(String(payload.text));
           throw new Error(String(payload.text));
         },
+        // More than is kept of one attempt; it waits for each part, so that nothing else is missing.
+        long: async ({ log }) => {
+          const write = (text: string) => log.write('stdout', Buffer.from(text));
+          await write('the beginning\n');
+          for (let i = 0; i < 192; i += 1) await write(`${'x'.repeat(1_023)}\n`.repeat(64));
+          await write('the end\n');
+        },
         hold: ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', resolve)),
       },
     });
@@ -174,17 +181,28 @@ describe.skipIf(!hasBrowser())('a run', () => {
     await log.getByText('begin', { exact: true }).waitFor();
     await log.getByText('xxxxx').first().waitFor({ state: 'detached' });
     expect(new URL(page.url()).searchParams.get('q')).toBe('begin');
-    // Where it was cut, a note stands for what is left out between the beginning and the end.
-    await page.getByLabel('Find in the log').fill('are left out here');
-    const cut = log.locator('[data-stream=system]').getByText(/^\d{8} bytes of output are left out here:/);
-    await cut.waitFor();
-    expect(await log.locator('[data-kind=line]').count()).toBe(1);
-    expect(await log.locator('[data-kind=line]').textContent()).toMatch(/^\d\d:\d\d:\d\dnote\d+ bytes/);
-    expect(saved).toMatch(/x\n\d+ s \d{8} bytes of output are left out here:.*\n\d+ o x+/);
-    // It opens at its end, after the cut; above it stands the beginning.
-    await page.getByLabel('Find in the log').fill('');
-    await log.getByText('done', { exact: true }).waitFor();
-    await cut.waitFor({ state: 'detached' });
+  });
+
+  test('whose log is too long says where it was cut', async () => {
+    const run = await make({ name: 'long', handler: 'long' }, 'SUCCESS');
+    await page.goto(`/runs/${run.run_id}`);
+    const log = page.getByRole('log');
+    await log.getByText('the end', { exact: true }).waitFor();
+    await page.getByLabel('Find in the log').fill('left out');
+    const lines = log.locator('[data-kind=line]');
+    const cut = lines.and(log.locator('[data-stream=system]'));
+    await cut.getByText(/^\d{7} bytes of output are left out here:/).waitFor();
+    expect(await lines.count()).toBe(1);
+    expect(await cut.textContent()).toMatch(/^\d\d:\d\d:\d\dnote\d{7} bytes/);
+    await page.getByLabel('Find in the log').fill('the ');
+    await log.getByText('the end', { exact: true }).waitFor();
+    // It stands between what is kept of both ends.
+    expect(await lines.allTextContents()).toEqual([
+      expect.stringContaining('the beginning'),
+      expect.stringContaining('left out here'),
+      expect.stringContaining('the end'),
+    ]);
+    await expectAccessibleInBothSchemes(page);
   });
 
   test('that is a script shows its lines as they are written, and that it was cancelled', async () => {
