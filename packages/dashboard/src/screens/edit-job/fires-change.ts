@@ -5,10 +5,9 @@ import { carillon } from '../../api/carillon.ts';
 import { KEPT } from '../../api/polling.ts';
 import { queryKeys } from '../../api/query-keys.ts';
 import { useZone } from '../../ui/preferences.tsx';
-import { dayKey } from '../../ui/time.ts';
+import { fireWords } from '../job/fire-words.ts';
 import { zoneOfFires } from '../job/zone-of-fires.ts';
 import { type Body, isSame, scheduleTypeOf } from './job-body.ts';
-import { fireWords } from './schedule-preview.tsx';
 import { scheduleFieldsOf } from './when-mode.ts';
 
 const COMPARED = 8;
@@ -31,7 +30,7 @@ export function useFiresChange(job: Job, before: Body, after: Body) {
     queryKey: queryKeys.schedule('change', job.job_id, JSON.stringify([was, is]), zone),
     queryFn: async ({ signal }) => {
       const both = [was, is].map((schedule) => readFires({ ...schedule, job_id: job.job_id }, signal));
-      return textsOf(await Promise.all(both), zone, Date.now());
+      return textsOf(await Promise.all(both), zone);
     },
     enabled: isChanged,
     staleTime: KEPT.previewMs,
@@ -59,18 +58,13 @@ async function readFires(request: PreviewRequest, signal: AbortSignal): Promise<
 }
 
 /** One to a line, as far as both are known: a later one would look like one that is left out. */
-function textsOf(both: readonly (readonly Date[] | undefined)[], zone: string, now: number): string[] {
+function textsOf(both: readonly (readonly Date[] | undefined)[], zone: string): string[] {
   const ends = both.map((fires = []) =>
     fires.length < COMPARED ? Number.POSITIVE_INFINITY : Number(fires.at(-1)),
   );
-  const year = dayKey(new Date(now), zone).slice(0, 4);
-  const words = (at: Date) => {
-    const its = dayKey(at, zone).slice(0, 4);
-    return `${fireWords(at, zone)}${its === year ? '' : ` ${its}`}`;
-  };
   return both.map((fires) => {
     if (fires === undefined) return 'once, as soon as it is saved';
     const shown = fires.filter((at, i) => i === 0 || Number(at) <= Math.min(...ends));
-    return shown.map(words).join('\n') || 'none';
+    return shown.map((at) => fireWords(at, zone)).join('\n') || 'none';
   });
 }

@@ -11,6 +11,7 @@ import { nextClockChange } from '../../ui/clock-changes.ts';
 import { useZone } from '../../ui/preferences.tsx';
 import { clockTime, dayKey, dayName, offset } from '../../ui/time.ts';
 import { Warning } from '../../ui/warning.tsx';
+import { fireWords } from '../job/fire-words.ts';
 import { othersText, worstOf } from '../job/others.ts';
 import { capital } from '../jobs/schedule-words.ts';
 import { misfireWords } from './misfire-words.ts';
@@ -169,10 +170,6 @@ function Fires({ label = 'Next fires', fires, zones, own }: FiresProps) {
       </Table.Tbody>
     </Table>
   );
-}
-
-export function fireWords(at: Date, zone: string): string {
-  return `${dayName(at, zone)} ${clockTime(at, zone, { seconds: at.getTime() % 60_000 !== 0 })}`;
 }
 
 /** The offset is told where it changes, on a line of its own where the column is narrow. */

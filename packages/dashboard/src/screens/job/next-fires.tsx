@@ -10,7 +10,8 @@ import { Card, Loaded } from '../../ui/card.tsx';
 import { notify } from '../../ui/notify.ts';
 import { useNow } from '../../ui/now.ts';
 import { useZone } from '../../ui/preferences.tsx';
-import { clockTime, dayName, duration } from '../../ui/time.ts';
+import { duration } from '../../ui/time.ts';
+import { fireWords } from './fire-words.ts';
 import { HERD_MIN, othersText } from './others.ts';
 import { firesTitle, zoneOfFires } from './zone-of-fires.ts';
 
@@ -65,10 +66,10 @@ function FireRow({ job, fire, others }: FireRowProps) {
   const zone = zoneOfFires(job, own);
   const { at, skipped_by: by } = fire;
   const date = new Date(at);
-  const when = `${dayName(date, zone)} ${clockTime(date, zone, { seconds: date.getTime() % 60_000 !== 0 })}`;
+  const when = fireWords(date, zone);
   return (
     <Table.Tr>
-      <Table.Td w={150} className="nowrap">
+      <Table.Td w={170} className="nowrap">
         {by === null ? when : <s>{when}</s>}
       </Table.Td>
       <Table.Td>
