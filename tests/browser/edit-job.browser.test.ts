@@ -2,7 +2,8 @@
 import type { Locator } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { HandlerPlugin } from '../../packages/worker/src/index.ts';
-import { shoot } from './failing-runs.ts';
+import { eventually } from '../support/eventually.ts';
+import { shoot, WAIT } from './failing-runs.ts';
 import { expectAccessibleInBothSchemes, expectFits, hasBrowser, type Page, PageStage } from './stage.ts';
 
 const ADMIN = [{ namespace: '*', role: 'admin' }];
@@ -137,7 +138,7 @@ describe.skipIf(!hasBrowser())('the form of a job', () => {
       const box = page.getByLabel('Body');
       await box.fill('');
       await box.press('ControlOrMeta+v');
-      await expect.poll(() => box.inputValue()).toBe(text);
+      await eventually(async () => expect(await box.inputValue()).toBe(text), WAIT);
       await box.fill('');
       await card.getByRole('button', { name: 'Copy' }).waitFor();
     }
@@ -246,8 +247,9 @@ describe.skipIf(!hasBrowser())('the form of a job', () => {
   });
 
   test('is filled in and saved by the keyboard alone, and changed so', async () => {
+    await make('there before');
     const page = await stage.signedIn('ada', ADMIN, '/jobs');
-    await page.getByRole('heading', { name: 'Jobs' }).waitFor();
+    await page.getByRole('link', { name: 'there before' }).waitFor();
     const keys = page.keyboard;
     await keys.press('n');
     await page.getByRole('heading', { name: 'New job' }).waitFor();
@@ -280,9 +282,11 @@ describe.skipIf(!hasBrowser())('the form of a job', () => {
       .getByRole('dialog')
       .getByRole('cell', { name: /by keys alone/ })
       .waitFor();
-    await expect
-      .poll(() => isFocused(page.getByRole('dialog').getByRole('button', { name: 'Save' })))
-      .toBe(true);
+    await eventually(
+      async () =>
+        expect(await isFocused(page.getByRole('dialog').getByRole('button', { name: 'Save' }))).toBe(true),
+      WAIT,
+    );
     await keys.press('Enter');
     await page.getByRole('heading', { name: 'by keys alone' }).waitFor();
   });

@@ -69,13 +69,13 @@ function FireRow({ job, fire, others }: FireRowProps) {
   const when = fireWords(date, zone);
   return (
     <Table.Tr>
-      <Table.Td w={170} className="nowrap">
+      <Table.Td w="1%" pr="lg" className="nowrap">
         {by === null ? when : <s>{when}</s>}
       </Table.Td>
       <Table.Td>
         {by === null ? (
           <Text size="sm" c="dimmed" component="div">
-            {inWords(date.getTime() - now)}
+            <span className="nowrap">{inWords(date.getTime() - now)}</span>
             {others && ` · ${othersText(others)}`}
           </Text>
         ) : (

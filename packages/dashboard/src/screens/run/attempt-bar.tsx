@@ -26,7 +26,8 @@ export function AttemptBar({ attempt, from, to, now, after, checkpoint }: Attemp
   const ended = attempt.ended_at === null ? now : Date.parse(attempt.ended_at);
   const saved = checkpoint?.epoch === attempt.epoch ? Date.parse(checkpoint.saved_at) : undefined;
   const span = (first: number, last: number, least = 0) => ({
-    x: `${at(first)}%`,
+    // Also one that took no time is seen, at the very end too.
+    x: `${Math.min(at(first), 100 - least)}%`,
     width: `${Math.max(least, at(last) - at(first))}%`,
   });
   return (
@@ -34,7 +35,7 @@ export function AttemptBar({ attempt, from, to, now, after, checkpoint }: Attemp
       <rect {...span(waitedFrom, handed)} y="6" height="2" className={classes.waited} />
       <rect {...span(handed, started)} y="4" height="6" className={classes.handed} />
       <rect
-        {...span(started, ended, 0.5)}
+        {...span(started, ended, 1)}
         y="1"
         height="12"
         rx="2"

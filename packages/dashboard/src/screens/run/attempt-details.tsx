@@ -40,9 +40,7 @@ export function AttemptDetails({ attempt, attempts, onAll }: AttemptDetailsProps
           <Row name="Due">
             <Instant at={attempt.scheduled_at} kind="exact" />
           </Row>
-          <Row name="Handed to a worker">
-            {worker !== null && <Instant at={attempt.created_at} kind="exact" />}
-          </Row>
+          <Row name="Handed out">{worker !== null && <Instant at={attempt.created_at} kind="exact" />}</Row>
           <Row name="Started">
             <Instant at={attempt.started_at} kind="exact" />
           </Row>
@@ -77,7 +75,7 @@ function Row({ name, children }: { name: string; children: ReactNode }) {
   if (children === null || children === false) return null;
   return (
     <Table.Tr>
-      <Table.Th w={150} fw={500}>
+      <Table.Th w={110} fw={500}>
         {name}
       </Table.Th>
       <Table.Td className="wrap-anywhere">{children}</Table.Td>
