@@ -7,6 +7,7 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { carillon } from '../../api/carillon.ts';
 import { queryKeys } from '../../api/query-keys.ts';
+import { BulkBar } from '../../ui/bulk/bulk-bar.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { ChoiceFilter, FilterBar, FilterChip, TextFilter, useFilters } from '../../ui/filters.tsx';
 import { withHiddenNote } from '../../ui/hidden-note.tsx';
@@ -14,8 +15,8 @@ import { Instant } from '../../ui/instant.tsx';
 import { optionsOf } from '../../ui/options.ts';
 import { RedriveButton } from '../../ui/redrive-button.tsx';
 import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
+import { REDRIVE, readLetterName } from './redrive-action.ts';
 import { RedriveMany } from './redrive-many.tsx';
-import { RedriveTicked } from './redrive-ticked.tsx';
 
 const route = getRouteApi('/shell/dead');
 
@@ -149,13 +150,14 @@ export function DeadLettersScreen() {
   const ended = useEnded();
   const columns = useMemo(() => columnsOf(ended), [ended]);
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
+  const [items, setItems] = useState<readonly DeadLetter[]>([]);
   return (
     <Stack gap="sm">
       <Group justify="space-between">
         <Title order={1} size="h3">
           Dead letters
         </Title>
-        <RedriveMany filter={filter} />
+        {!handled && <RedriveMany filter={filter} />}
       </Group>
       <Text size="sm" c="dimmed">
         Runs that Carillon has given up. Nothing happens to them until somebody redrives them.
@@ -192,7 +194,20 @@ export function DeadLettersScreen() {
         />
         {job !== undefined && <JobChip jobId={job} onRemove={() => change({ job: undefined })} />}
       </FilterBar>
-      {ticked.size > 0 && !handled && <RedriveTicked ids={ticked} namespace={ns} onChange={setTicked} />}
+      {ticked.size > 0 && !handled && (
+        <BulkBar
+          noun="dead letter"
+          ids={[...ticked]}
+          // All that match are redriven by the button above.
+          filter={undefined}
+          actions={[REDRIVE]}
+          namespace={ns}
+          nameOf={async (id) =>
+            items.find(({ run_id: runId }) => runId === id)?.job_name ?? readLetterName(id)
+          }
+          onClear={() => setTicked(new Set())}
+        />
+      )}
       <VirtualList
         label="Dead letters"
         queryKey={queryKeys.deadLetters(search)}
@@ -201,6 +216,7 @@ export function DeadLettersScreen() {
         ended={handled ? undefined : ended.ids}
         selection={handled ? undefined : { ids: ticked, change: setTicked }}
         idOf={({ run_id: id }) => id}
+        onItems={setItems}
         onOpen={({ run_id: runId }) => void navigate({ to: '/runs/$runId', params: { runId } })}
         empty={
           <Empty title={emptyTitle(search, narrowed)}>

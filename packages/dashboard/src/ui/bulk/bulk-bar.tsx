@@ -4,10 +4,10 @@ import { useState } from 'react';
 import { type Action, usePermission } from '../../api/session.ts';
 import { randomKey } from '../random-key.ts';
 import classes from './bulk-bar.module.css';
-import { type BulkAction, BulkDialog } from './bulk-dialog.tsx';
+import { type BulkAction, BulkDialog, type Noun } from './bulk-dialog.tsx';
 
 interface BulkBarProps<Filter> {
-  readonly noun: 'job' | 'run';
+  readonly noun: Noun;
   readonly ids: readonly string[];
   /** Undefined: the list is not narrowed, and nothing means everything by accident. */
   readonly filter: Filter | undefined;
@@ -53,7 +53,8 @@ export function BulkBar<Filter>(props: BulkBarProps<Filter>) {
           idempotencyKey={open.key}
           onClose={(changed) => {
             setOpen(undefined);
-            if (changed && noun === 'run') onClear();
+            // Jobs stay where they are: another action may follow.
+            if (changed && noun !== 'job') onClear();
           }}
         />
       )}
@@ -61,7 +62,7 @@ export function BulkBar<Filter>(props: BulkBarProps<Filter>) {
   );
 }
 
-function BulkButton(props: {
+export function BulkButton(props: {
   label: string;
   needs: Action;
   namespace: string | undefined;

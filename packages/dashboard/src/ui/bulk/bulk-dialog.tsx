@@ -1,5 +1,5 @@
 /**
- * One action on many jobs or runs: first counts them and names ten, asks, then works through them with a bar and a Stop. More than a
+ * One action on many jobs, runs or dead letters: first counts them and names ten, asks, then works through them with a bar and a Stop. More than a
  * hundred are only changed after their number was typed.
  */
 
@@ -43,11 +43,13 @@ export interface BulkAction<Filter> {
 interface BulkDialogProps<Filter> {
   readonly action: BulkAction<Filter>;
   readonly target: BulkTarget<Filter>;
-  readonly noun: 'job' | 'run';
+  readonly noun: Noun;
   readonly nameOf: (id: string) => Promise<string>;
   readonly idempotencyKey: string;
   readonly onClose: (changed: boolean) => void;
 }
+
+export type Noun = 'job' | 'run' | 'dead letter';
 
 type Step = 'counting' | 'asking' | 'working' | 'done';
 
@@ -93,7 +95,7 @@ export function BulkDialog<Filter>(props: BulkDialogProps<Filter>) {
     setStep('working');
     const result = await run(false, setWorked);
     setStep('done');
-    for (const about of ['jobs', 'runs'] as const)
+    for (const about of ['jobs', 'runs', 'dead', 'stats'] as const)
       await queries.invalidateQueries({ queryKey: queryKeys.all(about) });
     releaseLists();
     if (!result?.finished || result.refused > (counted?.refused ?? 0)) return;
@@ -189,6 +191,7 @@ const REFUSED_BECAUSE: Readonly<Record<string, string>> = {
   job_already_finished: 'have ended already',
   job_cancelled: 'were cancelled',
   job_not_found: 'are not there any more',
+  dead_letter_not_found: 'are not there any more',
   forbidden: 'are not yours to change',
 };
 

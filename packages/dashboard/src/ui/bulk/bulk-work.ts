@@ -1,5 +1,5 @@
 /**
- * One action on many jobs or runs, part by part: counts them first without changing anything, then changes them, tells how far it is
+ * One action on many jobs, runs or dead letters, part by part: counts them first without changing anything, then changes them, tells how far it is
  * after each part, and stops between two parts when it is told to. Parts that were done stay done.
  */
 

@@ -4,12 +4,10 @@ import { List, Text } from '@mantine/core';
 interface NamesProps {
   readonly names: readonly string[];
   readonly count: number;
-  /** The count is where counting ended. */
-  readonly orMore?: boolean;
 }
 
 /** Runs of one job share its name. */
-export function Names({ names, count, orMore = false }: NamesProps) {
+export function Names({ names, count }: NamesProps) {
   const times = new Map<string, number>();
   for (const name of names) times.set(name, (times.get(name) ?? 0) + 1);
   return (
@@ -21,7 +19,7 @@ export function Names({ names, count, orMore = false }: NamesProps) {
       </List>
       {count > names.length && names.length > 0 && (
         <Text size="sm" c="dimmed">
-          and {count - names.length} {orMore ? 'or more' : 'more'}
+          and {count - names.length} more
         </Text>
       )}
     </>
