@@ -95,6 +95,23 @@ describe.skipIf(!hasBrowser())('the list of runs', () => {
     await theirs.close();
   });
 
+  test('shows filters that only links set, and the range of a chart, and drops them one by one', async () => {
+    const [failed] = await ended(1, 'failed');
+    const { job_id: job, worker_id: worker, job_name: name } = failed!;
+    const range = 'since=2020-01-02T14:02:00.000Z&until=2099-01-02T14:20:00.000Z';
+    await openRuns(`?status=FAILED&job=${job}&worker=${worker}&${range}`);
+    await page.getByLabel('When', { exact: true }).and(page.locator('input')).first().waitFor();
+    const when = page.getByRole('combobox', { name: 'When' });
+    expect(await when.inputValue()).toBe('Thu 2 Jan 15:02 – Fri 2 Jan 15:20');
+    await expectAccessibleInBothSchemes(page);
+    await page.getByRole('button', { name: `Drop the filter Job: ${name}` }).click();
+    await page.getByRole('button', { name: /^Drop the filter Worker/ }).click();
+    await page.waitForURL((url) => !/job=|worker=/.test(url.search));
+    await when.click();
+    await page.getByRole('option', { name: 'last hour' }).click();
+    await page.waitForURL((url) => url.searchParams.get('since') === '1h' && !url.searchParams.has('until'));
+  });
+
   test('is used by keys alone: to a row, ticked, opened, to a filter', async () => {
     await openRuns('?status=FAILED');
     await page.keyboard.press('j');

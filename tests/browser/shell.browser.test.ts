@@ -11,6 +11,12 @@ import {
   tryAgain,
 } from './stage.ts';
 
+const HANDLERS = {
+  ok: () => 'done',
+  torn: () => {
+    throw new Error('the tape is torn');
+  },
+};
 const WAIT = { withinMs: 60_000 };
 const pathname = (url: string) => new URL(url).pathname;
 
@@ -18,7 +24,7 @@ describe.skipIf(!hasBrowser())('around every screen', () => {
   let stage: PageStage;
   let page: Page;
   beforeAll(async () => {
-    stage = await PageStage.open({ settings: { port: await fixedPort() }, handlers: { ok: () => 'done' } });
+    stage = await PageStage.open({ settings: { port: await fixedPort() }, handlers: HANDLERS });
     await stage.admin.namespaces.create({ name: 'other' });
     page = await stage.signedIn('ada', [{ namespace: '*', role: 'admin' }], '/jobs');
   });
@@ -110,6 +116,51 @@ describe.skipIf(!hasBrowser())('around every screen', () => {
     await choose('dark', 'Dark colours');
     await page.locator('html[data-mantine-color-scheme="dark"]').waitFor({ state: 'attached' });
     await choose('system', 'Colours of the system');
+  });
+
+  test('Ctrl K finds failures by their error, and what other screens offer', async () => {
+    const { job_id: jobId } = await stage.admin.jobs.create({
+      ...{ name: 'winds tapes', handler: 'torn', max_retries: 0 },
+    });
+    await eventually(async () => {
+      expect(await stage.admin.deadLetters.list({ job_id: jobId }).toArray()).toHaveLength(1);
+      expect(await stage.admin.stats.failures()).toHaveLength(1);
+    }, WAIT);
+    await page.goto('/jobs');
+    await page.keyboard.press('Control+k');
+    const finder = page.getByRole('dialog', { name: 'Find anything' });
+    await finder.getByRole('combobox').fill('tape is torn');
+    await finder.getByRole('option', { name: /Runs whose error contains/ }).waitFor();
+    await finder.getByRole('option', { name: /^the tape is torn.*error/ }).click();
+    await page.waitForURL(/\/runs\?.*failure=/);
+    await page
+      .getByRole('table', { name: 'Runs' })
+      .getByRole('link', { name: 'winds tapes' })
+      .first()
+      .waitFor();
+    await page.keyboard.press('Control+k');
+    await finder.getByRole('combobox').fill('redrive dead');
+    await finder.getByRole('option', { name: /Redrive dead letters/ }).click();
+    const asks = page.getByRole('dialog', { name: 'Redrive 1 dead letter' });
+    await asks.getByRole('button', { name: 'Back' }).click();
+    await page.waitForURL((url) => url.pathname === '/dead' && url.search === '');
+    await page.goto('/workers');
+    await page.getByRole('table', { name: 'Workers' }).locator('[data-id] a').first().click();
+    await page.getByRole('button', { name: 'Drain' }).waitFor();
+    await page.keyboard.press('Control+k');
+    await finder.getByRole('combobox').fill('drain');
+    await finder.getByRole('option', { name: /Drain action · here/ }).waitFor();
+    await page.keyboard.press('Escape');
+    await finder.waitFor({ state: 'detached' });
+  });
+
+  test('the key t shows times in the next zone', async () => {
+    await page.goto('/jobs');
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.keyboard.press('t');
+    await page.getByText('Times are shown in UTC.').waitFor();
+    await page.keyboard.press('t');
+    await page.getByText('Times are shown in Europe/Paris.').waitFor();
   });
 
   test('the first Tab leads past the navigation, and into a screen that was opened', async () => {

@@ -182,7 +182,7 @@ test('labels of workers are shown and filtered by, in command, REST and RPC', as
     expect(await json(['workers', 'list', ...labels])).toEqual(expected);
     expect(await run(['workers', 'list', '--label', 'gpu=h100', '--label', 'zone=us'])).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining('No worker has these labels.'),
+      stderr: expect.stringContaining('No worker matches the filters.'),
     });
     expect(await ok(['workers', '-o', 'wide', '--label', 'zone=eu:1'])).toContain('gpu=h100 zone=eu:1');
 

@@ -3,7 +3,16 @@ import '@fontsource-variable/inter/wght.css';
 import '@mantine/core/styles.css';
 import './ui/global.css';
 import { CarillonError } from '@carillon/client';
-import { createTheme, Drawer, type MantineColorsTuple, MantineProvider, Modal } from '@mantine/core';
+import {
+  AppShell,
+  createTheme,
+  Drawer,
+  type MantineColorsTuple,
+  MantineProvider,
+  Modal,
+  Popover,
+  Tooltip,
+} from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { type MouseEvent, StrictMode } from 'react';
@@ -24,10 +33,16 @@ const dialog = {
   attributes: { header: { role: 'none' } },
 };
 
+/** Nothing on the page moves for longer; with reduced motion nothing moves at all. */
+const transitionProps = { duration: 120 };
+
 const theme = createTheme({
   components: {
-    Modal: Modal.extend({ defaultProps: dialog }),
-    Drawer: Drawer.extend({ defaultProps: dialog }),
+    Modal: Modal.extend({ defaultProps: { ...dialog, transitionProps } }),
+    Drawer: Drawer.extend({ defaultProps: { ...dialog, transitionProps } }),
+    Popover: Popover.extend({ defaultProps: { transitionProps } }),
+    Tooltip: Tooltip.extend({ defaultProps: { transitionProps } }),
+    AppShell: AppShell.extend({ defaultProps: { transitionDuration: 120 } }),
   },
   // The greys of the dark page lean to blue, as its ground does.
   colors: {

@@ -120,7 +120,9 @@ const run = createRoute({
 const dead = createRoute({
   getParentRoute: () => shell,
   path: '/dead',
-  validateSearch: readSearch({ reason: text, handler: text, job: text, handled: flag, user: text }),
+  validateSearch: readSearch({
+    ...{ reason: text, handler: text, job: text, handled: flag, user: text, open: choice(['redrive']) },
+  }),
   component: lazyRouteComponent(
     () => import('./screens/dead-letters/dead-letters-screen.tsx'),
     'DeadLettersScreen',
@@ -130,7 +132,7 @@ const dead = createRoute({
 const workers = createRoute({
   getParentRoute: () => shell,
   path: '/workers',
-  validateSearch: readSearch({ label: text, handler: text }),
+  validateSearch: readSearch({ label: text, handler: text, alive: flag }),
   component: lazyRouteComponent(() => import('./screens/workers/workers-screen.tsx'), 'WorkersScreen'),
 });
 

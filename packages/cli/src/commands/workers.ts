@@ -4,7 +4,7 @@ import { CarillonError, type Worker } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { type CommandSpec, command } from '../command.ts';
 import { EXIT } from '../errors.ts';
-import { labelFilter, toggle } from '../flags.ts';
+import { labelFilter, text, toggle } from '../flags.ts';
 import type { Output } from '../output/output.ts';
 import { WaitingLine } from '../output/progress.ts';
 import type { Column } from '../output/table.ts';
@@ -23,12 +23,15 @@ const list: CommandSpec = {
     details:
       '`carillon workers` does the same. On a terminal ids are shown by their beginnings, which do wherever the id of a worker is taken; workers that were lost are listed for an hour, with how many runs they held; -o wide shows all of them, and what a narrow terminal leaves out.',
     examples: ['carillon workers', 'carillon workers list -o wide', 'carillon workers list --label gpu=a100'],
-    options: { label: labelFilter('--label <name=value>', 'With this label; may be repeated') },
+    options: {
+      label: labelFilter('--label <name=value>', 'With this label; may be repeated'),
+      handler: text('--handler <name>', 'That offer this handler'),
+    },
     all: true,
-    read: (client, query) => client.workers.list({ label: query.label }),
+    read: (client, { label, handler }) => client.workers.list({ label, handler }),
     columns: workerColumns,
     empty: 'No workers.',
-    noMatch: 'No worker has these labels.',
+    noMatch: 'No worker matches the filters.',
   }),
   isDefault: true,
 };

@@ -118,6 +118,8 @@ export interface WorkerQuery extends PageQuery {
   readonly label?: string | readonly string[] | undefined;
   /** true: only those that are alive; false: only those that were lost within the last hour. */
   readonly alive?: boolean | undefined;
+  /** Only those that offer this handler. */
+  readonly handler?: string | undefined;
 }
 
 export class Workers extends Resource {

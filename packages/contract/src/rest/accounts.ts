@@ -165,6 +165,7 @@ export const WORKERS_QUERY = {
       .optional()
       .describe('Only those with this label, as name:value; given several times, all must hold.'),
     alive: yesOrNo.optional().describe('true: only those that are alive; false: only those that were lost.'),
+    handler: text.optional().describe('Only those that offer this handler.'),
   }),
 } satisfies Shape;
 

@@ -46,7 +46,7 @@ export const queryKeys = {
 
   worker: (workerId: string): QueryKey => ['workers', workerId],
   workers: (...rest: readonly unknown[]): QueryKey => list('workers', ...rest),
-  workerSum: (label: unknown): QueryKey => ['workers', 'sum', label],
+  workerSum: (filter: unknown): QueryKey => ['workers', 'sum', filter],
   /** Not asked again with every beat. */
   workerNames: (): QueryKey => ['worker names'],
 

@@ -20,6 +20,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['e', 'edit the job'],
   ['r', 'run the job now'],
   ['p', 'pause and go on with live updates'],
+  ['t', 'times in the next zone: of the browser, UTC, the last other one'],
   ['?', 'this list'],
 ];
 

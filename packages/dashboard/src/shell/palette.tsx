@@ -12,17 +12,10 @@ import { may, useCaller } from '../api/session.ts';
 import { PARTS } from '../screens/settings/parts.ts';
 import { setPreferences, usePreferences } from '../ui/preferences.tsx';
 import { useViews } from '../views/use-views.ts';
+import { type Entry, useErrorSearch, useFailureEntries } from './find-errors.ts';
 import classes from './palette.module.css';
 
 const TYPED_MS = 120;
-
-interface Entry {
-  /** Of this entry alone: addresses and words may be shared, and rows with one key would stay when the entries change. */
-  readonly key: string;
-  readonly title: string;
-  readonly detail: string;
-  readonly go: () => unknown;
-}
 
 export function Palette({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   return (
@@ -48,17 +41,20 @@ function Finder({ onClose }: { onClose: () => void }) {
   const fixed = useFixedEntries().filter(({ title }) =>
     title.toLowerCase().includes(typed.trim().toLowerCase()),
   );
+  const asked = typed.trim();
   const { data, isPlaceholderData, error } = useQuery({
     queryKey: queryKeys.search(wanted),
     queryFn: ({ signal }) => carillon.search.find(wanted, { signal }),
     enabled: wanted !== '',
   });
-  const asked = typed.trim();
   // What was found for another text is not shown: Enter would open it.
   const isAnswered =
     asked === '' || error !== null || (wanted === asked && data !== undefined && !isPlaceholderData);
   const found = useFoundEntries(asked !== '' && isAnswered ? (data?.hits ?? []) : []);
-  const entries = typed.trim() === '' ? fixed : [...found, ...fixed];
+  const failures = useFailureEntries(isAnswered ? asked : '');
+  const searches = useErrorSearch(asked);
+  const known = asked === '' ? fixed : [...found, ...failures, ...fixed];
+  const entries = isAnswered ? [...known, ...searches] : known;
   const index = Math.min(at, Math.max(0, entries.length - 1));
   // biome-ignore lint/correctness/useExhaustiveDependencies: another question begins at the first answer
   useEffect(() => setAt(0), [typed]);
@@ -82,7 +78,7 @@ function Finder({ onClose }: { onClose: () => void }) {
         px="md"
         py={4}
         aria-label="Find jobs, runs, workers, screens"
-        placeholder="A job, an id, a screen, an action"
+        placeholder="A job, an id, an error, a screen, an action"
         role="combobox"
         aria-expanded
         aria-controls="palette-entries"
@@ -118,14 +114,14 @@ function Finder({ onClose }: { onClose: () => void }) {
             </Text>
           </div>
         ))}
-        {entries.length === 0 && (
-          <Text size="sm" c="dimmed" p="md">
-            {!isAnswered
-              ? 'Looking …'
-              : 'Nothing is called so. Ids can be pasted as they are, or only their beginning.'}
-          </Text>
-        )}
       </div>
+      {known.length === 0 && (
+        <Text size="sm" c="dimmed" p="md">
+          {!isAnswered
+            ? 'Looking …'
+            : 'Nothing is called so. Ids can be pasted as they are, or only their beginning.'}
+        </Text>
+      )}
     </div>
   );
 }
@@ -184,7 +180,9 @@ function useFixedEntries(): readonly Entry[] {
     ...(may(caller, 'users.manage')
       ? [screen('Invite somebody', '/settings/users', 'action', { open: 'invite' })]
       : []),
-    ...(may(caller, 'jobs.run') ? [screen('Redrive dead letters', '/dead', 'action')] : []),
+    ...(may(caller, 'dead_letters.redrive')
+      ? [screen('Redrive dead letters', '/dead', 'action', { open: 'redrive' })]
+      : []),
     ...pageActions(),
     ...SCHEMES.map(([scheme, title]) => ({
       ...{ key: scheme, title, detail: 'action', go: () => keep({ scheme }) },

@@ -4,11 +4,14 @@ import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, useRouterState, useSearch } from '@tanstack/react-router';
 import { Suspense, useEffect, useRef } from 'react';
-import { useKeptPreferences } from '../api/kept-preferences.ts';
+import { useKeepPreferences, useKeptPreferences } from '../api/kept-preferences.ts';
 import { LiveProvider } from '../api/live.tsx';
 import { type Action, may, sessionQuery } from '../api/session.ts';
 import { Waiting } from '../ui/card.tsx';
+import { notify } from '../ui/notify.ts';
+import { nextZone, preferencesNow } from '../ui/preferences.tsx';
 import { useShortcuts } from '../ui/shortcuts.ts';
+import { zoneName } from '../ui/time.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { KeysDialog } from './keys-dialog.tsx';
 import { NamespacePicker } from './namespace-picker.tsx';
@@ -56,7 +59,13 @@ export function Shell() {
   const [showsKeys, keys] = useDisclosure();
   useHotkeys([['mod+K', finder.toggle]], []);
   const mayCreate = may(caller ?? null, 'jobs.create', { namespace: ns });
-  useShortcuts({ '?': keys.open, n: () => mayCreate && navigate({ to: '/jobs/new' }) });
+  const keep = useKeepPreferences();
+  const switchZone = () => {
+    const zone = nextZone(preferencesNow());
+    keep({ zone });
+    notify({ message: `Times are shown in ${zoneName(zone)}.` });
+  };
+  useShortcuts({ '?': keys.open, t: switchZone, n: () => mayCreate && navigate({ to: '/jobs/new' }) });
   const main = useFocusOnScreen(path);
   if (!caller) return null;
   return (

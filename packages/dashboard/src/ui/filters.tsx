@@ -61,7 +61,7 @@ const SEARCHED_FROM = 8;
 
 interface ChoiceFilterProps {
   readonly label: string;
-  readonly value: string | undefined;
+  readonly value?: string | undefined;
   readonly options: readonly Option[];
   readonly onChange: (value: string | undefined) => void;
   readonly width?: number;

@@ -8,3 +8,9 @@ export interface Option {
 export function optionsOf(labels: Readonly<Record<string, string>>): readonly Option[] {
   return Object.entries(labels).map(([value, label]) => ({ value, label }));
 }
+
+/** With what another page linked here by. */
+export function withChosen(options: readonly Option[], chosen: string | undefined): readonly Option[] {
+  const isThere = chosen === undefined || options.some(({ value }) => value === chosen);
+  return isThere ? options : [...options, { value: chosen, label: chosen }];
+}

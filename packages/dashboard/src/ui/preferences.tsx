@@ -6,6 +6,8 @@ export interface Preferences {
   readonly zone: ZoneChoice;
   readonly shortcuts: boolean;
   readonly live: boolean;
+  /** The last zone that was neither that of the browser nor UTC: the key t leads to it, too. */
+  readonly otherZone?: ZoneChoice | undefined;
 }
 
 const STORED_AS = 'carillon.preferences';
@@ -24,11 +26,12 @@ function read(): Preferences {
 
 /** What of it this browser can use: every page shows times, and none could in a zone that it does not know. */
 export function usablePreferences(given: unknown): Partial<Preferences> {
-  const { zone, shortcuts, live } = (given ?? {}) as Partial<Record<keyof Preferences, unknown>>;
+  const { zone, shortcuts, live, otherZone } = (given ?? {}) as Partial<Record<keyof Preferences, unknown>>;
   return {
     ...(typeof zone === 'string' && isKnownZone(zone) && { zone }),
     ...(typeof shortcuts === 'boolean' && { shortcuts }),
     ...(typeof live === 'boolean' && { live }),
+    ...(typeof otherZone === 'string' && isKnownZone(otherZone) && { otherZone }),
   };
 }
 
@@ -42,13 +45,25 @@ function isKnownZone(zone: ZoneChoice): boolean {
 }
 
 export function setPreferences(change: Partial<Preferences>): void {
-  current = { ...current, ...usablePreferences(change) };
+  const usable = usablePreferences(change);
+  current = { ...current, ...usable };
+  if (usable.zone !== undefined && !EVERYBODYS.includes(usable.zone))
+    current = { ...current, otherZone: usable.zone };
   try {
     localStorage.setItem(STORED_AS, JSON.stringify(current));
   } catch {
     // A browser that keeps nothing forgets the choice with the page.
   }
   for (const listener of listeners) listener();
+}
+
+/** Those that everybody has. */
+const EVERYBODYS: readonly ZoneChoice[] = ['local', 'UTC'];
+
+/** The zone that follows the chosen one: that of the browser, UTC, the last other one. */
+export function nextZone({ zone, otherZone }: Pick<Preferences, 'zone' | 'otherZone'>): ZoneChoice {
+  const choices = [...EVERYBODYS, ...(otherZone === undefined ? [] : [otherZone])];
+  return choices[(choices.indexOf(zone) + 1) % choices.length]!;
 }
 
 export function preferencesNow(): Preferences {

@@ -6,7 +6,9 @@ import { Box, Button, Checkbox, Group, Text, VisuallyHidden } from '@mantine/cor
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { Waiting } from './card.tsx';
+import { instantOfCursor } from './cursor-instant.ts';
 import { useHeldItems } from './held-items.ts';
+import { Instant } from './instant.tsx';
 import { useListPlace } from './list-place.ts';
 import { type PagedSource, useInvalidation, usePagedList } from './paged-list.ts';
 import { Problem } from './problem.tsx';
@@ -133,6 +135,9 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
     if (search.current.pages < SEARCHED_PAGES) void fetchNextPage();
     else setPaused(true);
   }, [hasNextPage, isFetchingNextPage, fetchNextPage, isPaused, lastIndex, offset, items.length]);
+  // Further pages are read, and have nothing that matches so far.
+  const isSearching = hasNextPage && !isPaused && search.current.pages > 0;
+  const searchedTo = instantOfCursor(query.data?.pages.at(-1)?.cursor);
   const readMore = () => {
     search.current = { rows: 0, pages: 0 };
     setPaused(false);
@@ -289,9 +294,21 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
       </Box>
       <Group justify="space-between" mt={6} mih={22}>
         <Text size="xs" c="dimmed">
-          {items.length} shown{hasNextPage ? (isPaused ? ', nothing more found so far' : ', more below') : ''}
+          {items.length} shown
+          {hasNextPage && (isPaused ? ', nothing more found so far' : !isSearching && ', more below')}
+          {hasNextPage && (isPaused || isSearching) && searchedTo !== undefined && (
+            <>
+              {', searched back to '}
+              <Instant at={searchedTo} kind="absolute" />
+            </>
+          )}
         </Text>
-        {hasNextPage && (
+        {isSearching && (
+          <Button size="compact-xs" variant="subtle" onClick={() => setPaused(true)}>
+            Stop
+          </Button>
+        )}
+        {hasNextPage && !isSearching && (
           <Button size="compact-xs" variant="subtle" loading={isFetchingNextPage} onClick={readMore}>
             {isPaused ? 'Search on' : 'Read more'}
           </Button>

@@ -113,6 +113,8 @@ export interface WorkerPage {
   readonly alive?: boolean | undefined;
   /** It has all of these. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
+  /** It offers this one. */
+  readonly handler?: string | undefined;
   /** In the id or the name, in small letters. */
   readonly text?: string | undefined;
   readonly nowMs: number;

@@ -2,14 +2,14 @@
 
 import type { DeadLetter } from '@carillon/client';
 import { Group, SegmentedControl, Stack, Text, Title } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { carillon } from '../../api/carillon.ts';
 import { queryKeys } from '../../api/query-keys.ts';
 import { BulkBar } from '../../ui/bulk/bulk-bar.tsx';
 import { Empty } from '../../ui/empty.tsx';
-import { ChoiceFilter, FilterBar, FilterChip, TextFilter, useFilters } from '../../ui/filters.tsx';
+import { JobChip, UserChip } from '../../ui/filter-chips.tsx';
+import { ChoiceFilter, FilterBar, TextFilter, useFilters } from '../../ui/filters.tsx';
 import { withHiddenNote } from '../../ui/hidden-note.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { optionsOf } from '../../ui/options.ts';
@@ -129,17 +129,6 @@ function emptyTitle(
   return narrowed ? 'No dead letter matches' : 'No dead letters';
 }
 
-/** A job that is gone is named by its id. */
-function JobChip({ jobId, onRemove }: { jobId: string; onRemove: () => void }) {
-  const { data } = useQuery({
-    queryKey: queryKeys.job(jobId),
-    queryFn: ({ signal }) => carillon.jobs.get(jobId, { signal }),
-    retry: false,
-    placeholderData: undefined,
-  });
-  return <FilterChip label="Job" value={data?.name ?? jobId.slice(0, 8)} onRemove={onRemove} />;
-}
-
 export function DeadLettersScreen() {
   const search = route.useSearch();
   const { change } = useFilters<typeof search>();
@@ -157,7 +146,13 @@ export function DeadLettersScreen() {
         <Title order={1} size="h3">
           Dead letters
         </Title>
-        {!handled && <RedriveMany filter={filter} />}
+        {!handled && (
+          <RedriveMany
+            filter={filter}
+            startsOpen={search.open === 'redrive'}
+            onStarted={() => change({ open: undefined })}
+          />
+        )}
       </Group>
       <Text size="sm" c="dimmed">
         Runs that Carillon has given up. Nothing happens to them until somebody redrives them.
@@ -192,7 +187,8 @@ export function DeadLettersScreen() {
           value={handler}
           onChange={(value) => change({ handler: value })}
         />
-        {job !== undefined && <JobChip jobId={job} onRemove={() => change({ job: undefined })} />}
+        <JobChip id={job} onRemove={() => change({ job: undefined })} />
+        <UserChip id={user} onRemove={() => change({ user: undefined })} />
       </FilterBar>
       {ticked.size > 0 && !handled && (
         <BulkBar

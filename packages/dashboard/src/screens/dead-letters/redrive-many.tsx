@@ -1,12 +1,21 @@
 /** Redrives all open letters that match, after they were counted. */
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
+import { usePermission } from '../../api/session.ts';
 import { BulkButton } from '../../ui/bulk/bulk-bar.tsx';
 import { BulkDialog } from '../../ui/bulk/bulk-dialog.tsx';
 import { notify } from '../../ui/notify.ts';
 import { randomKey } from '../../ui/random-key.ts';
 import { filterOfNow, type LetterFilter, REDRIVE, readLetterName } from './redrive-action.ts';
 
-export function RedriveMany({ filter }: { filter: LetterFilter }) {
+interface RedriveManyProps {
+  readonly filter: LetterFilter;
+  /** As an address may ask for. */
+  readonly startsOpen: boolean;
+  readonly onStarted: () => void;
+}
+
+export function RedriveMany({ filter, startsOpen, onStarted }: RedriveManyProps) {
+  const { allowed } = usePermission(REDRIVE.needs, { namespace: filter.namespace });
   const [open, setOpen] = useState<{ filter: LetterFilter; key: string }>();
   const ask = async () => {
     try {
@@ -15,8 +24,14 @@ export function RedriveMany({ filter }: { filter: LetterFilter }) {
       notify({ error });
     }
   };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each address that asks for it
+  useEffect(() => {
+    if (!startsOpen) return;
+    onStarted();
+    if (allowed) void ask();
+  }, [startsOpen]);
   return (
-    <>
+    <div data-page-actions>
       <BulkButton
         label="Redrive all that match"
         needs={REDRIVE.needs}
@@ -33,6 +48,6 @@ export function RedriveMany({ filter }: { filter: LetterFilter }) {
           onClose={() => setOpen(undefined)}
         />
       )}
-    </>
+    </div>
   );
 }

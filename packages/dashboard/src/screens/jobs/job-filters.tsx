@@ -2,7 +2,7 @@
 import type { JobFilter } from '@carillon/client';
 import { useCaller } from '../../api/session.ts';
 import { ChoiceFilter, ChoicesFilter, FilterBar, TextFilter, useFilters } from '../../ui/filters.tsx';
-import { type Option, optionsOf } from '../../ui/options.ts';
+import { optionsOf, withChosen } from '../../ui/options.ts';
 import { stateWord } from '../../ui/state-badge.tsx';
 import { ViewsMenu } from '../../views/views-menu.tsx';
 import { useHandlers, useUserNames } from './use-names.ts';
@@ -128,12 +128,6 @@ export function JobFilters({ search }: { search: JobSearch }) {
       <ViewsMenu screen="jobs" search={search as Readonly<Record<string, unknown>>} />
     </FilterBar>
   );
-}
-
-/** With what another page linked here by. */
-function withChosen(options: readonly Option[], chosen: string | undefined): readonly Option[] {
-  const isThere = chosen === undefined || options.some(({ value }) => value === chosen);
-  return isThere ? options : [...options, { value: chosen, label: chosen }];
 }
 
 export function JobOrder({ search }: { search: JobSearch }) {

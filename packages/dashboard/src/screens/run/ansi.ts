@@ -36,13 +36,25 @@ export function spansOf(line: string): readonly Span[] {
 
 function styleAfter(before: Omit<Span, 'text'>, codes: string): Omit<Span, 'text'> {
   let style = before;
-  for (const code of codes.split(';').map(Number)) {
+  const given = codes.split(';').map(Number);
+  for (let at = 0; at < given.length; at += 1) {
+    const code = given[at]!;
     if (code === 0) style = {};
     else if (code === 1) style = { ...style, bold: true };
     else if (code === 22) style = { ...style, bold: false };
     else if (code >= 30 && code <= 37) style = { ...style, colour: code - 30 };
     else if (code === 39) style = { ...style, colour: undefined };
     else if (code >= 90 && code <= 97) style = { ...style, colour: code - 82 };
+    else if (code === 38 || code === 48 || code === 58) {
+      // A colour out of 256, or by red, green and blue: what follows is no code. Only the 16 of a terminal are shown.
+      const isIndexed = given[at + 1] === 5;
+      if (code === 38) style = { ...style, colour: isIndexed ? ofTerminal(given[at + 2]) : undefined };
+      at += isIndexed ? 2 : given[at + 1] === 2 ? 4 : 1;
+    }
   }
   return style;
+}
+
+function ofTerminal(index: number | undefined): number | undefined {
+  return index !== undefined && index < 16 ? index : undefined;
 }

@@ -37,26 +37,28 @@ export function RunActions({ run, job }: RunActionsProps) {
   };
   if (!isEnded(run.status))
     return (
-      <ActionButton
-        label="Cancel"
-        color="red"
-        action="runs.cancel"
-        namespace={namespace}
-        disabledBecause={run.status === 'CANCELLING' ? 'It was asked to stop.' : undefined}
-        confirm={{
-          title: 'Cancel this run?',
-          effect: 'It is stopped and not tried again. What it has done so far stays done.',
-          confirmLabel: 'Cancel the run',
-        }}
-        run={async () => {
-          const { outcome } = await carillon.runs.cancel(run.run_id);
-          await changed();
-          return outcome === 'cancelled' ? 'The run is cancelled.' : 'The run was asked to stop.';
-        }}
-      />
+      <div data-page-actions>
+        <ActionButton
+          label="Cancel"
+          color="red"
+          action="runs.cancel"
+          namespace={namespace}
+          disabledBecause={run.status === 'CANCELLING' ? 'It was asked to stop.' : undefined}
+          confirm={{
+            title: 'Cancel this run?',
+            effect: 'It is stopped and not tried again. What it has done so far stays done.',
+            confirmLabel: 'Cancel the run',
+          }}
+          run={async () => {
+            const { outcome } = await carillon.runs.cancel(run.run_id);
+            await changed();
+            return outcome === 'cancelled' ? 'The run is cancelled.' : 'The run was asked to stop.';
+          }}
+        />
+      </div>
     );
   return (
-    <Group gap="xs">
+    <Group gap="xs" data-page-actions>
       <ActionButton
         label="Run again"
         action="runs.rerun"

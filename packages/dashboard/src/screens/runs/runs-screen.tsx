@@ -8,15 +8,17 @@ import { useState } from 'react';
 import { queryKeys } from '../../api/query-keys.ts';
 import { BulkBar } from '../../ui/bulk/bulk-bar.tsx';
 import { Empty } from '../../ui/empty.tsx';
+import { JobChip, UserChip, WorkerChip } from '../../ui/filter-chips.tsx';
 import { ChoiceFilter, ChoicesFilter, FilterBar, TextFilter, useFilters } from '../../ui/filters.tsx';
 import { useFirstCommand } from '../../ui/first-command.ts';
-import { optionsOf } from '../../ui/options.ts';
+import { useZone } from '../../ui/preferences.tsx';
 import { stateWord } from '../../ui/state-badge.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
 import { ViewsMenu } from '../../views/views-menu.tsx';
 import { listRuns, showsWaiting, WAITING_SHOWN_MAX, waitingKey } from './list-runs.ts';
 import { type RunBulkFilter, readRunName, runBulkActions } from './run-bulk-actions.ts';
 import { LISTED_ATTEMPT_COLUMNS, LISTED_RUN_COLUMNS } from './run-columns.tsx';
+import { NAMED_RANGE, rangeChoice } from './run-range.ts';
 
 const route = getRouteApi('/shell/runs');
 
@@ -36,13 +38,6 @@ const STATUSES = (
   ] as const
 ).map((status) => ({ value: status, label: stateWord(status) }));
 
-const SINCE = optionsOf({
-  '15m': 'last 15 minutes',
-  '1h': 'last hour',
-  '24h': 'last 24 hours',
-  '7d': 'last 7 days',
-});
-
 const idOf = (run: ListedRun) => run.run_id;
 const idOfAttempt = (run: ListedRun) => `${run.run_id} ${run.epoch} ${run.attempt_number}`;
 
@@ -51,7 +46,8 @@ export function RunsScreen() {
   const command = useFirstCommand();
   const { change } = useFilters<typeof search>();
   const navigate = useNavigate();
-  const { ns, status, handler, label, since, error, failure, attempts } = search;
+  const zone = useZone();
+  const { ns, status, job, handler, worker, user, label, error, failure, attempts } = search;
   const queries = useQueryClient();
   const each = attempts === 'all';
   const rowId = each ? idOfAttempt : idOf;
@@ -82,9 +78,8 @@ export function RunsScreen() {
         />
         <ChoiceFilter
           label="When"
-          value={since}
-          options={SINCE}
-          onChange={(value) => change({ since: value })}
+          {...rangeChoice(search, zone)}
+          onChange={(value) => value !== NAMED_RANGE && change({ since: value, until: undefined })}
         />
         <TextFilter
           label="Handler"
@@ -98,6 +93,9 @@ export function RunsScreen() {
           value={label}
           onChange={(value) => change({ label: value })}
         />
+        <JobChip id={job} onRemove={() => change({ job: undefined })} />
+        <WorkerChip id={worker} onRemove={() => change({ worker: undefined })} />
+        <UserChip id={user} onRemove={() => change({ user: undefined })} />
         <Checkbox
           size="xs"
           label="Each attempt"

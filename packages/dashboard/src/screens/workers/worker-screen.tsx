@@ -47,7 +47,9 @@ function OneWorker() {
                 </Title>
                 <StateBadge state={stateOf(found)} />
               </Group>
-              <DrainButton worker={found} />
+              <div data-page-actions>
+                <DrainButton worker={found} />
+              </div>
             </Group>
             <Card title="About">
               <Table variant="vertical" withRowBorders={false} layout="fixed">

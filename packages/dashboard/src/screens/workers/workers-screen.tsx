@@ -12,14 +12,17 @@ import { Guarded } from '../../shell/not-found.tsx';
 import { Loaded } from '../../ui/card.tsx';
 import { COMMAND } from '../../ui/command-name.ts';
 import { Empty } from '../../ui/empty.tsx';
-import { FilterBar, TextFilter, useFilters } from '../../ui/filters.tsx';
+import { ChoiceFilter, FilterBar, TextFilter, useFilters } from '../../ui/filters.tsx';
 import { Instant } from '../../ui/instant.tsx';
+import { optionsOf, withChosen } from '../../ui/options.ts';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
+import { useHandlers } from '../jobs/use-names.ts';
 import { DrainButton } from './drain-button.tsx';
 
 const route = getRouteApi('/shell/workers');
 const SUMMED_MAX = 1_000;
+const ALIVE = optionsOf({ true: 'alive', false: 'lost' });
 
 const COLUMNS: readonly Column<Worker>[] = [
   {
@@ -115,9 +118,13 @@ function Workers() {
   const search = route.useSearch();
   const { change } = useFilters<typeof search>();
   const navigate = useNavigate();
+  const { label, handler, alive } = search;
+  const filter = { label, handler, alive };
+  const narrowed = Object.values(filter).some((value) => value !== undefined);
+  const offered = useHandlers()?.map(({ name }) => ({ value: name, label: name })) ?? [];
   const all = useQuery({
-    queryKey: queryKeys.workerSum(search.label),
-    queryFn: () => carillon.workers.list({ label: search.label, limit: 200 }).toArray({ max: SUMMED_MAX }),
+    queryKey: queryKeys.workerSum(filter),
+    queryFn: () => carillon.workers.list({ ...filter, limit: 200 }).toArray({ max: SUMMED_MAX }),
     refetchInterval: useRefreshMs(POLLING.workersMs),
   });
   return (
@@ -141,18 +148,34 @@ function Workers() {
           );
         }}
       </Loaded>
-      <FilterBar onClear={search.label === undefined ? undefined : () => change({ label: undefined })}>
+      <FilterBar
+        onClear={
+          narrowed ? () => change({ label: undefined, handler: undefined, alive: undefined }) : undefined
+        }
+      >
         <TextFilter
           main
           label="Label name:value"
-          value={search.label}
-          onChange={(label) => change({ label })}
+          value={label}
+          onChange={(value) => change({ label: value })}
+        />
+        <ChoiceFilter
+          label="Handler"
+          value={handler}
+          options={withChosen(offered, handler)}
+          onChange={(value) => change({ handler: value })}
+        />
+        <ChoiceFilter
+          label="Alive or lost"
+          value={alive === undefined ? undefined : String(alive)}
+          options={ALIVE}
+          onChange={(value) => change({ alive: value === undefined ? undefined : value === 'true' })}
         />
       </FilterBar>
       <VirtualList
         label="Workers"
         queryKey={queryKeys.workers(search)}
-        list={() => carillon.workers.list({ label: search.label, limit: 100 })}
+        list={() => carillon.workers.list({ ...filter, limit: 100 })}
         columns={COLUMNS}
         idOf={({ worker_id: id }) => id}
         everyMs={POLLING.workersMs}

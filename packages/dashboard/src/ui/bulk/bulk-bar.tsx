@@ -23,7 +23,7 @@ export function BulkBar<Filter>(props: BulkBarProps<Filter>) {
   const [open, setOpen] = useState<{ action: BulkAction<Filter>; key: string }>();
   const isAll = all && filter !== undefined;
   return (
-    <section className={classes.bar} aria-label={`Selected ${noun}s`}>
+    <section className={classes.bar} aria-label={`Selected ${noun}s`} data-page-actions>
       <Text size="sm" fw={600}>
         {isAll ? 'All that match the filter' : `${ids.length} selected`}
       </Text>

@@ -309,8 +309,8 @@ export function workerOperations({ operations }: ApiContext): Operation[] {
           example: [EXAMPLES.worker],
         },
       },
-      handle: async ({ caller, query: { label: labels, alive, cursor, limit } }) => {
-        const page = { labels, alive, after: placeAfter(cursor), limit: readLimit(limit) };
+      handle: async ({ caller, query: { label: labels, alive, handler, cursor, limit } }) => {
+        const page = { labels, alive, handler, after: placeAfter(cursor), limit: readLimit(limit) };
         const workers = await operations.listWorkers(caller, page);
         return listReply(workers, { limit, view: workerView, cursorOf: ({ workerId }) => workerId });
       },

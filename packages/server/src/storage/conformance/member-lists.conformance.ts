@@ -68,6 +68,10 @@ export function describeWorkerLists(make: MakeStorage): void {
     expect(await list({ alive: true, limit: 3 })).toHaveLength(3);
     expect(await list({ labels: { 'odd key': '{"x"}' } })).toHaveLength(3);
     expect(await list({ labels: { zone: 'eu', other: 'x' } })).toEqual([]);
+    const offering = { ...remote(), handlers: ['mail', 'odd{"}'] };
+    await members.registerWorker({ ...offering, name: 'gamma' }, BASE_MS);
+    expect(await list({ handler: 'odd{"}' })).toHaveLength(1);
+    expect(await list({ handler: 'odd' })).toEqual([]);
     expect(await list({ text: 'alpha' })).toHaveLength(1);
     expect(await list({ text: all[3]!.slice(2) })).toEqual([all[3]]);
     expect(await list({ text: '%' })).toEqual([]);

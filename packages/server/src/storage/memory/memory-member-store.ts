@@ -282,12 +282,14 @@ export class MemoryMemberStore implements MemberStore {
     limit,
     alive,
     labels = {},
+    handler,
     text,
     nowMs,
   }: WorkerPage): Promise<KnownWorker[]> {
     const wanted = Object.entries(labels);
     return knownWorkers(this.#state, nowMs)
       .filter((worker) => worker.workerId > after && (alive === undefined || worker.alive === alive))
+      .filter((worker) => handler === undefined || worker.handlers.includes(handler))
       .filter(
         ({ workerId, name = '' }) =>
           text === undefined || `${workerId}\n${name}`.toLowerCase().includes(text),

@@ -372,11 +372,12 @@ const known = ({ w = 'true', l = 'true' } = {}) => `(
     WHERE l.lost_at > $1::bigint AND NOT EXISTS (SELECT FROM workers w WHERE w.worker_id = l.worker_id) AND ${l}
   ) k`;
 
-/** $1 lost after, $2 after, $3 limit, $4 alive or NULL, $5 labels, $6 in the id or the name, or NULL. */
+/** $1 lost after, $2 after, $3 limit, $4 alive or NULL, $5 labels, $6 in the id or the name, or NULL, $7 offers this handler, or NULL. */
 export const LIST_WORKERS = read('list_workers', KNOWN)`
   SELECT ${KNOWN.sql} FROM ${known()}
   WHERE k.worker_id COLLATE "C" > $2 AND ($4::boolean IS NULL OR k.alive = $4) AND k.labels @> $5::jsonb
     AND ($6::text IS NULL OR strpos(lower(k.worker_id || chr(10) || coalesce(k.name, '')), $6) > 0)
+    AND ($7::text IS NULL OR k.handlers @> ARRAY[$7])
   ORDER BY k.worker_id COLLATE "C" LIMIT $3`;
 
 /** $1 lost after, $2 worker. */

@@ -280,8 +280,16 @@ export class PostgresMemberStore implements MemberStore {
     return readAll(this.#beats, sql.WORKERS, []);
   }
 
-  listWorkers({ after = '', limit, alive, labels = {}, text, nowMs }: WorkerPage): Promise<KnownWorker[]> {
-    const parameters = [after, limit, alive ?? null, JSON.stringify(labels), text ?? null];
+  listWorkers({
+    after = '',
+    limit,
+    alive,
+    labels = {},
+    handler,
+    text,
+    nowMs,
+  }: WorkerPage): Promise<KnownWorker[]> {
+    const parameters = [after, limit, alive ?? null, JSON.stringify(labels), text ?? null, handler ?? null];
     return readAll(this.#database, sql.LIST_WORKERS, [nowMs - LOST_KEPT_MS, ...parameters]);
   }
 
