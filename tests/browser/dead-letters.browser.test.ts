@@ -165,6 +165,12 @@ describe.skipIf(!hasBrowser())('dead letters', () => {
     await page.getByText('101 redriven.', { exact: true }).waitFor();
     await lettersOf(1);
     await row('too late').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('tape');
+    await page.getByRole('heading', { name: 'No dead letter matches' }).waitFor();
+    await page.getByRole('textbox', { name: 'Part of the error' }).fill('SUCH account');
+    await page.waitForURL(/error=SUCH/);
+    await row('too late').waitFor();
     const [letter] = await stage.admin.deadLetters.list({ handled: false }).toArray();
     await stage.admin.deadLetters.redrive(letter!.run_id);
     await lettersOf(0);

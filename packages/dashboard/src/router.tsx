@@ -46,7 +46,7 @@ const shell = createRoute({
 const overview = createRoute({
   getParentRoute: () => shell,
   path: '/',
-  validateSearch: readSearch({ range: choice(['1h', '6h', '24h', '7d']) }),
+  validateSearch: readSearch({ range: choice(['1h', '6h', '24h', '7d']), since: text, until: text }),
   component: lazyRouteComponent(() => import('./screens/overview/overview-screen.tsx'), 'OverviewScreen'),
 });
 
@@ -121,7 +121,7 @@ const dead = createRoute({
   getParentRoute: () => shell,
   path: '/dead',
   validateSearch: readSearch({
-    ...{ reason: text, handler: text, job: text, handled: flag, user: text, open: choice(['redrive']) },
+    ...{ error: text, reason: text, handler: text, job: text, handled: flag, user: text, open: choice(['redrive']) },
   }),
   component: lazyRouteComponent(
     () => import('./screens/dead-letters/dead-letters-screen.tsx'),

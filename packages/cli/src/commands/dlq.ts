@@ -29,6 +29,7 @@ export const dlqCommands: readonly CommandSpec[] = [
     options: {
       job_id: text('--job <job>', 'Of this job'),
       reason: choice('--reason <reason>', 'Given up for this reason', DEAD_REASONS),
+      error: text('--error <part>', 'With this in their error, in any case'),
       namespace: IN_NAMESPACE,
       handled: choice(
         '--handled <which>',
@@ -97,6 +98,7 @@ export const dlqCommands: readonly CommandSpec[] = [
     options: {
       job_id: text('--job <job>', 'All of this job'),
       reason: choice('--reason <reason>', 'All given up for this reason', DEAD_REASONS),
+      error: text('--error <part>', 'All with this in their error, in any case'),
       namespace: text('--namespace <name>', 'All in this namespace [that of the context]'),
       all: toggle('--all', 'All there are'),
       limit: count('--limit <count>', 'At most so many'),
@@ -115,7 +117,7 @@ export const dlqCommands: readonly CommandSpec[] = [
       if (!all && !Object.values(filter).some(Boolean))
         throw new UsageError(
           'Say which dead letters are meant.',
-          'Ids, --job, --reason, --namespace or --all.',
+          'Ids, --job, --reason, --error, --namespace or --all.',
         );
       const namespace = filter.namespace ?? (await cli.defaultNamespace());
       const selected = { ...filter, ...(namespace !== undefined && { namespace }) };

@@ -1192,6 +1192,8 @@ export interface DeadLetterFilter {
   readonly namespace?: string | undefined;
   /** Whose jobs; "me" for those of the caller. */
   readonly user_id?: string | undefined;
+  /** Part of the error message, in any case. Needs payloads.read. */
+  readonly error?: string | undefined;
   /** Given up at or after this instant. */
   readonly died_after?: Date | string | undefined;
   /** Given up before this instant. */
@@ -1217,6 +1219,8 @@ export interface RedriveManyRequest {
     readonly namespace?: string | undefined;
     /** Whose jobs; "me" for those of the caller. */
     readonly user_id?: string | undefined;
+    /** Part of the error message, in any case. Needs payloads.read. */
+    readonly error?: string | undefined;
     /** Given up at or after this instant. */
     readonly died_after?: string | undefined;
     /** Given up before this instant. */

@@ -138,6 +138,7 @@ export const DEAD_LETTER_FILTERS = {
   handler: ofJobs.handler,
   namespace: ofJobs.namespace,
   userId: ofJobs.userId,
+  error: filter('text', 'error', 'Part of the error message, in any case. Needs payloads.read.'),
   diedFromMs: filter('instant', 'died_after', 'Given up at or after this instant.'),
   diedToMs: filter('instant', 'died_before', 'Given up before this instant.'),
 };

@@ -42,6 +42,29 @@ describe('dead letters', () => {
     });
   });
 
+  test('are narrowed by a part of their error, for those who may read what errors quote', async () => {
+    const runId = await die('a');
+    const found = async (query: string) => {
+      const { body } = await gateway.ask('GET', `/api/dead-letters?${query}`);
+      return body.map((letter: { run_id: string }) => letter.run_id);
+    };
+    expect(await found('error=NO')).toEqual([runId]);
+    expect(await found('error=yes')).toEqual([]);
+    const redrive = (filter: object) => gateway.post('/api/dead-letters/redrive', { filter, dry_run: true });
+    expect((await redrive({ error: 'no' })).body).toMatchObject({ matched: 1 });
+    expect((await redrive({ error: 'yes' })).body).toMatchObject({ matched: 0 });
+    const key = await gateway.keyWith(
+      { role: 'operator' },
+      { scopes: ['dead_letters.read', 'dead_letters.redrive'] },
+    );
+    const ask = (query: string) => gateway.askWith(key, 'GET', `/api/dead-letters?${query}`);
+    expect((await ask('')).body).toHaveLength(1);
+    expect(await ask('error=no')).toMatchObject({ status: 403, body: { code: 'forbidden' } });
+    const payload = { filter: { error: 'no' }, dry_run: true };
+    const refused = await gateway.askWith(key, 'POST', '/api/dead-letters/redrive', { payload });
+    expect(refused.status).toBe(403);
+  });
+
   test('are sent round by their ids, with what became of each', async () => {
     const [one, other, ofCancelled] = [await die('a'), await die('b'), await die('c')];
     const { body: letter } = await gateway.ask('GET', `/api/dead-letters/${ofCancelled}`);

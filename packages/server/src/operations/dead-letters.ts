@@ -18,7 +18,7 @@ import { auditEntry } from '../audit/audit-log.ts';
 import { requireSecrets } from '../secrets/secrets.ts';
 import type { DeadLetter, DeadLetterCursor, DeadLetterQuery } from '../storage/run-store.ts';
 import type { OperationPorts } from './operation-ports.ts';
-import { inputOf } from './runs.ts';
+import { inputOf, maySearchErrors } from './runs.ts';
 import { announceChange } from './support/announce.ts';
 import { type BulkLanes, type Charge, mapInParallel, orRefused } from './support/in-parallel.ts';
 import { jobCancelled, jobGone, visibleDeadLetter } from './support/visibility.ts';
@@ -85,7 +85,10 @@ export function deadLetterOperations(ports: OperationPorts, lanes: BulkLanes) {
   ): Promise<ListedDeadLetters> {
     requireMay(caller, action);
     await ports.accounts.namespaces.requireKnown(caller, query.namespace);
-    const visible = visibleTo(caller, action);
+    const visible = visibleTo(
+      caller,
+      query.error === undefined ? action : maySearchErrors(caller, query, undefined),
+    );
     const { letters, stoppedAt } = await runs.deadLetters({ ...query, visible, limit: query.limit + 1 });
     const page = letters.slice(0, query.limit);
     return { letters: page, next: letters.length > query.limit ? page.at(-1) : stoppedAt };

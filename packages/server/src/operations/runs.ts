@@ -253,7 +253,11 @@ export async function rerunFound(
 }
 
 /** Errors quote what payloads hold: only those that the caller sees whole are searched. */
-export function maySearchErrors(caller: Caller, { namespace }: RunSelection, job: Job | undefined): Action {
+export function maySearchErrors(
+  caller: Caller,
+  { namespace }: Pick<RunSelection, 'namespace'>,
+  job: Job | undefined,
+): Action {
   const action = 'payloads.read';
   const where = job ?? (namespace === undefined ? undefined : { namespace, userId: caller.userId });
   requireMay(caller, action, where, 'the filter error, which searches what errors quote,');

@@ -6,6 +6,7 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { carillon } from '../../api/carillon.ts';
 import { queryKeys } from '../../api/query-keys.ts';
+import { may, useCaller } from '../../api/session.ts';
 import { BulkBar } from '../../ui/bulk/bulk-bar.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { JobChip, UserChip } from '../../ui/filter-chips.tsx';
@@ -120,10 +121,11 @@ function useEnded(): Ended {
 }
 
 function emptyTitle(
-  { job, reason, handler, user, handled }: ReturnType<typeof route.useSearch>,
+  { job, error, reason, handler, user, handled }: ReturnType<typeof route.useSearch>,
   narrowed: boolean,
 ): string {
-  const ofJobAlone = job !== undefined && [reason, handler, user].every((value) => value === undefined);
+  const ofJobAlone =
+    job !== undefined && [error, reason, handler, user].every((value) => value === undefined);
   if (handled) return ofJobAlone ? 'None of this job was handled yet' : 'None was handled yet';
   if (ofJobAlone) return 'No dead letters of this job';
   return narrowed ? 'No dead letter matches' : 'No dead letters';
@@ -133,9 +135,10 @@ export function DeadLettersScreen() {
   const search = route.useSearch();
   const { change } = useFilters<typeof search>();
   const navigate = useNavigate();
-  const { ns, reason, handler, job, handled = false, user } = search;
-  const filter = { namespace: ns, reason, handler, job_id: job, user_id: user };
-  const narrowed = [reason, handler, job, user].some((value) => value !== undefined);
+  const { ns, error, reason, handler, job, handled = false, user } = search;
+  const filter = { namespace: ns, error, reason, handler, job_id: job, user_id: user };
+  const narrowed = [error, reason, handler, job, user].some((value) => value !== undefined);
+  const maySearch = may(useCaller(), 'payloads.read', { namespace: ns });
   const ended = useEnded();
   const columns = useMemo(() => columnsOf(ended), [ended]);
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
@@ -160,7 +163,11 @@ export function DeadLettersScreen() {
       <FilterBar
         onClear={
           narrowed
-            ? () => change({ reason: undefined, handler: undefined, job: undefined, user: undefined })
+            ? () =>
+                change({
+                  ...{ error: undefined, reason: undefined, handler: undefined },
+                  ...{ job: undefined, user: undefined },
+                })
             : undefined
         }
       >
@@ -174,6 +181,14 @@ export function DeadLettersScreen() {
           value={handled ? 'handled' : 'open'}
           onChange={(value) => change({ handled: value === 'handled' ? true : undefined })}
         />
+        {maySearch && (
+          <TextFilter
+            main
+            label="Part of the error"
+            value={error}
+            onChange={(value) => change({ error: value })}
+          />
+        )}
         <ChoiceFilter
           label="Reason"
           width={170}

@@ -87,6 +87,9 @@ export function describeDeadLetters(make: MakeStorage): void {
     expect(await list({ handled: true })).toEqual([second.runId]);
     expect(await list({ diedFromMs: BASE_MS + SECOND_MS })).toEqual([second.runId]);
     expect(await list({ diedToMs: BASE_MS + SECOND_MS })).toEqual([first.runId]);
+    const [letter] = (await runs.deadLetters({ limit: 1 })).letters;
+    expect(await list({ error: letter!.error!.slice(1).toUpperCase() })).toEqual([second.runId, first.runId]);
+    expect(await list({ error: '%' })).toEqual([]);
     expect(await list({ visible: [{ namespace: 'team-a', userId: undefined }] })).toEqual([first.runId]);
     expect(await list({ visible: [{ namespace: 'team-a', userId: 'bob' }] })).toEqual([]);
     expect(await list({ visible: [{ namespace: '*', userId: 'ann' }] })).toEqual([first.runId]);

@@ -243,6 +243,7 @@ const matches = matcher<{ letter: StoredLetter; job: Job }, DeadLetterFilter>({
   namespace: ({ job }, namespace) => job.namespace === namespace,
   userId: ({ job }, userId) => job.userId === userId,
   handled: ({ letter }, handled) => ((letter.redrivenAs ?? letter.resolvedBy) !== undefined) === handled,
+  error: ({ letter }, error) => letter.error?.toLowerCase().includes(error.toLowerCase()) === true,
   diedFromMs: ({ letter }, fromMs) => letter.diedAtMs >= fromMs,
   diedToMs: ({ letter }, toMs) => letter.diedAtMs < toMs,
 });

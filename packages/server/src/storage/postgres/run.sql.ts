@@ -291,6 +291,7 @@ export const LETTER_FILTERS: {
   namespace: ['text', (at) => `j.namespace = ${at}`],
   userId: ['text', (at) => `j.user_id = ${at}`],
   handled: ['boolean', (at) => `(x.redriven_as IS NOT NULL OR x.resolved_by IS NOT NULL) = ${at}`],
+  error: ['text', (at) => `strpos(lower(x.error_message), lower(${at})) > 0`],
   diedFromMs: ['float8', (at) => `x.died_at >= ${timestampOf(at)}`],
   diedToMs: ['float8', (at) => `x.died_at < ${timestampOf(at)}`],
 };
