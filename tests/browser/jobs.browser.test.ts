@@ -86,6 +86,17 @@ describe.skipIf(!hasBrowser())('jobs, on the page', () => {
       .toBe(0);
   });
 
+  test('one that is ticked is duplicated', async () => {
+    await make('to be copied');
+    const page = await stage.signedIn('ada', ADMIN, '/jobs?text=copied');
+    await page
+      .getByRole('row', { name: /to be copied/ })
+      .getByRole('checkbox')
+      .check();
+    await page.getByRole('link', { name: 'Duplicate' }).click();
+    await page.waitForURL(/\/jobs\/new\?from=/);
+  });
+
   test('more than a hundred are only changed after their number was typed', async () => {
     const jobs = Array.from({ length: 101 }, (_, i) => ({
       ...{ name: `herd ${i}`, handler: 'default', schedule_time: FAR },

@@ -167,4 +167,32 @@ describe.skipIf(!hasBrowser())('the overview', () => {
     expect(await starts.getByRole('link', { name: 'beat' }).count()).toBe(0);
     await stage.admin.jobs.cancel(beat);
   });
+
+  test('is narrowed to a range that is dragged on a chart, which leads to its runs', async () => {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.goto('/?range=24h');
+    const chart = page.locator('.u-over').first();
+    await page.getByRole('link', { name: /the tape is full/ }).waitFor();
+    const box = (await chart.boundingBox())!;
+    const drag = async (from: number, to: number) => {
+      await page.mouse.move(box.x + from * box.width, box.y + 40);
+      await page.mouse.down();
+      await page.mouse.move(box.x + to * box.width, box.y + 40, { steps: 5 });
+      await page.mouse.up();
+    };
+    // What failed did so in the last minutes; failures are counted by the hour.
+    await drag(0.1, 0.4);
+    await page.waitForURL(/since=.*until=/);
+    await page.getByText('Nothing failed in this time.').waitFor();
+    await expectAccessibleInBothSchemes(page);
+    const { searchParams } = new URL(page.url());
+    await page.getByRole('link', { name: 'Runs of this time' }).click();
+    await page.waitForURL(
+      (url) => url.pathname === '/runs' && url.searchParams.get('since') === searchParams.get('since'),
+    );
+    await page.goBack();
+    await page.getByRole('button', { name: /^Drop the filter Time/ }).click();
+    await page.getByRole('link', { name: /the tape is full/ }).waitFor();
+    expect(new URL(page.url()).search).toBe('?range=24h');
+  });
 });

@@ -185,10 +185,30 @@ describe.skipIf(!hasBrowser())('settings', () => {
     await bill.getByTestId('new-key').waitFor();
   });
 
+  test('give a key another name, and a user another full name', async () => {
+    await page.goto('/settings/keys');
+    await stage.admin.keys.create({ name: 'old name', grants: [{ role: 'viewer', namespace: 'default' }] });
+    await page.reload();
+    await page
+      .getByRole('row', { name: /old name/ })
+      .getByRole('button', { name: 'Rename' })
+      .click();
+    await dialog().getByLabel('Name').fill('new name');
+    await dialog().getByRole('button', { name: 'Rename' }).click();
+    await page.getByText('The key is called new name now.').waitFor();
+    await page.getByRole('row', { name: /new name/ }).waitFor();
+    await page.goto('/settings/users');
+    await page.getByRole('row', { name: /^ada/ }).getByRole('button', { name: 'Full name' }).click();
+    await dialog().getByLabel('Full name').fill('Ada Lovelace');
+    await dialog().getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('row', { name: /Ada Lovelace/ }).waitFor();
+  });
+
   test('tell in the audit log who did it', async () => {
     await page.goto('/settings/audit');
     await page.getByRole('row', { name: /ada.*namespaces\.create/ }).click();
-    await dialog().getByText('billing').first().waitFor();
+    const changes = dialog().getByRole('table', { name: 'What changed' });
+    await changes.getByRole('row', { name: /name.*none.*billing/ }).waitFor();
     await expectAccessibleInBothSchemes(page);
     await page.keyboard.press('Escape');
   });

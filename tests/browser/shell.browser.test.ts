@@ -143,7 +143,7 @@ describe.skipIf(!hasBrowser())('around every screen', () => {
     await finder.getByRole('option', { name: /Redrive dead letters/ }).click();
     const asks = page.getByRole('dialog', { name: 'Redrive 1 dead letter' });
     await asks.getByRole('button', { name: 'Back' }).click();
-    await page.waitForURL((url) => url.pathname === '/dead' && url.search === '');
+    await page.waitForURL((url) => url.pathname === '/dead' && !url.search.includes('open'));
     await page.goto('/workers');
     await page.getByRole('table', { name: 'Workers' }).locator('[data-id] a').first().click();
     await page.getByRole('button', { name: 'Drain' }).waitFor();

@@ -52,7 +52,8 @@ function Finder({ onClose }: { onClose: () => void }) {
     asked === '' || error !== null || (wanted === asked && data !== undefined && !isPlaceholderData);
   const found = useFoundEntries(asked !== '' && isAnswered ? (data?.hits ?? []) : []);
   const failures = useFailureEntries(isAnswered ? asked : '');
-  const searches = useErrorSearch(asked);
+  // What is typed names no screen and no action.
+  const searches = useErrorSearch(fixed.length === 0 ? asked : '');
   const known = asked === '' ? fixed : [...found, ...failures, ...fixed];
   const entries = isAnswered ? [...known, ...searches] : known;
   const index = Math.min(at, Math.max(0, entries.length - 1));

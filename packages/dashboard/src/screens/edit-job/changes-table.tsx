@@ -13,6 +13,8 @@ interface ChangesTableProps {
   readonly columns: readonly string[];
   /** The two columns are before and after. */
   readonly isDifference?: boolean;
+  /** Stands for a value that is not there. */
+  readonly missing?: string;
   readonly rows: readonly {
     readonly field: string;
     readonly values: readonly (Json | undefined)[];
@@ -20,7 +22,13 @@ interface ChangesTableProps {
   }[];
 }
 
-export function ChangesTable({ label, columns, isDifference = false, rows }: ChangesTableProps) {
+export function ChangesTable({
+  label,
+  columns,
+  isDifference = false,
+  missing = 'default',
+  rows,
+}: ChangesTableProps) {
   return (
     <Table.ScrollContainer minWidth={360}>
       <Table aria-label={label} verticalSpacing={6} withTableBorder>
@@ -39,7 +47,10 @@ export function ChangesTable({ label, columns, isDifference = false, rows }: Cha
                 {field}
                 {mark !== undefined && <div>{mark}</div>}
               </Table.Td>
-              {cellsOf(values, isDifference).map((cell, i) => (
+              {cellsOf(
+                values.map((value) => shown(value, missing)),
+                isDifference,
+              ).map((cell, i) => (
                 <Table.Td key={columns[i]} className="mono wrap-anywhere" style={{ verticalAlign: 'top' }}>
                   {cell}
                 </Table.Td>
@@ -52,8 +63,7 @@ export function ChangesTable({ label, columns, isDifference = false, rows }: Cha
   );
 }
 
-function cellsOf(values: readonly (Json | undefined)[], isDifference: boolean): readonly ReactNode[] {
-  const [was = '', is = ''] = values.map(shown);
+function cellsOf([was = '', is = '']: readonly string[], isDifference: boolean): readonly ReactNode[] {
   if (!isDifference) return [was, is];
   const { before, after } = markedLines(was, is);
   return [<Lines key="before" lines={before} />, <Lines key="after" lines={after} />];
@@ -79,7 +89,7 @@ function Lines({ lines }: { lines: readonly Line[] }) {
   ));
 }
 
-function shown(value: Json | undefined): string {
-  if (value === undefined || value === null) return 'default';
+function shown(value: Json | undefined, missing: string): string {
+  if (value === undefined || value === null) return missing;
   return typeof value === 'string' ? value : JSON.stringify(value, null, 1);
 }

@@ -57,6 +57,15 @@ export function JobsScreen() {
           actions={JOB_BULK_ACTIONS}
           namespace={ns}
           nameOf={async (id) => items.find((job) => idOf(job) === id)?.name ?? readJobName(id)}
+          ofOne={
+            <LinkButton
+              label="Duplicate"
+              to="/jobs/new"
+              search={{ from: [...ids][0] }}
+              why={create.why}
+              variant="default"
+            />
+          }
           onClear={() => setIds(NOTHING)}
         />
       )}

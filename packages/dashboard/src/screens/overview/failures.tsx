@@ -15,13 +15,21 @@ const RANGE_WORDS: Readonly<Record<string, string>> = {
   '7d': '7 days',
 };
 
-export function Failures({ groups, range }: { groups: readonly FailureGroup[]; range: string }) {
+/** A length up to now, or from one instant to another. */
+export interface Span {
+  readonly from: string;
+  readonly to?: string;
+}
+
+export function Failures({ groups, span }: { groups: readonly FailureGroup[]; span: Span }) {
   const { ns } = useSearch({ strict: false });
   if (groups.length === 0)
     return (
       <Group gap="xs">
         <StateIcon state="SUCCESS" />
-        <Text size="sm">Nothing failed in the last {RANGE_WORDS[range] ?? range}.</Text>
+        <Text size="sm">
+          Nothing failed in {span.to === undefined ? `the last ${RANGE_WORDS[span.from]}` : 'this time'}.
+        </Text>
       </Group>
     );
   return (
@@ -46,7 +54,7 @@ export function Failures({ groups, range }: { groups: readonly FailureGroup[]; r
               to="/runs"
               search={{
                 ns: ns ?? group.namespace,
-                ...{ status: 'FAILED,TIMED_OUT', since: range, attempts: 'all' },
+                ...{ status: 'FAILED,TIMED_OUT', since: span.from, until: span.to, attempts: 'all' },
                 ...(group.handler !== null && { handler: group.handler, failure: group.fingerprint }),
                 ...(group.jobs === 1 && { job: group.sample_job_id }),
               }}

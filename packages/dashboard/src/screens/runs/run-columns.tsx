@@ -1,12 +1,13 @@
 /** The columns of runs, the same in every list of them. */
 
 import type { ListedRun, ShortRun } from '@carillon/client';
-import { Badge, Text } from '@mantine/core';
+import { Badge, Text, VisuallyHidden } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { withHiddenNote } from '../../ui/hidden-note.tsx';
 import { Instant, Took } from '../../ui/instant.tsx';
-import { LATE_MS } from '../../ui/run-state.ts';
-import { StateBadge, stateWord } from '../../ui/state-badge.tsx';
+import { useNow } from '../../ui/now.ts';
+import { LATE_MS, waits } from '../../ui/run-state.ts';
+import { StateBadge, StateIcon, stateWord } from '../../ui/state-badge.tsx';
 import { duration, percent } from '../../ui/time.ts';
 import type { Column } from '../../ui/virtual-list.tsx';
 import { WorkerLink } from '../../ui/worker-link.tsx';
@@ -117,19 +118,21 @@ function Started({ run: { started_at: started, scheduled_at: due } }: { run: Sho
 }
 
 function Delay({ run }: { run: ShortRun }) {
-  const { start_delay_ms: ms } = run;
+  const now = useNow();
+  const ms = run.start_delay_ms ?? overdueMs(run, now);
   if (ms === null) return <span className="muted">–</span>;
+  if (ms <= LATE_MS) return duration(ms);
   return (
-    <Text
-      span
-      inherit
-      fw={ms > LATE_MS ? 600 : undefined}
-      title={ms > LATE_MS ? 'later than 2 s' : undefined}
-    >
-      {duration(ms)}
-      {ms > LATE_MS ? ' !' : ''}
+    <Text span inherit fw={600} title={run.started_at === null ? 'has not started yet' : 'later than 2 s'}>
+      <VisuallyHidden>late: </VisuallyHidden>
+      <StateIcon state="LATE" size={12} /> {duration(ms)}
     </Text>
   );
+}
+
+/** Of a run that waits for its first start, as its schedule has it; null: of any other. */
+function overdueMs({ status, attempt_number: attempt, trigger, scheduled_at: due }: ShortRun, now: number) {
+  return waits(status) && attempt === 1 && trigger === 'schedule' ? Math.max(0, now - Date.parse(due)) : null;
 }
 
 /** What a person asked for did not start when the schedule says. */

@@ -1,6 +1,6 @@
 import type { AuditEntry } from '@carillon/client';
 import { expect, test } from 'vitest';
-import { readableDetails, subjectName } from './audit-details.ts';
+import { auditChanges, subjectName } from './audit-details.ts';
 
 const about = (name: string | null, over: Partial<AuditEntry> = {}) =>
   subjectName({ subject: { kind: 'job', id: '1', name }, before: null, after: null, ...over } as AuditEntry);
@@ -12,11 +12,26 @@ test('what an entry is about is named as it is called now, and what is gone as t
   expect(about(null)).toBeUndefined();
 });
 
-test('a payload that was recorded as JSON text is shown as JSON', () => {
-  expect(readableDetails({ payload: '{"url":"https://example.org"}', name: 'a' })).toEqual({
-    payload: { url: 'https://example.org' },
+test('only the fields that differ are changes, and a payload that was recorded as JSON text is JSON', () => {
+  const before = { name: 'a', payload: '{"url":"https://example.org"}', labels: { team: 'x' }, key: null };
+  const after = {
     name: 'a',
-  });
-  expect(readableDetails({ name: '{broken' })).toEqual({ name: '{broken' });
-  expect(readableDetails(null)).toBeNull();
+    payload: '{"url":"https://example.net"}',
+    labels: { team: 'x' },
+    priority: 'high',
+  };
+  expect(auditChanges({ before, after })).toEqual([
+    { field: 'payload', values: [{ url: 'https://example.org' }, { url: 'https://example.net' }] },
+    { field: 'priority', values: [undefined, 'high'] },
+  ]);
+});
+
+test('of what was made or removed, all fields are told', () => {
+  expect(auditChanges({ before: null, after: { name: '{broken' } })).toEqual([
+    { field: 'name', values: [undefined, '{broken'] },
+  ]);
+  expect(auditChanges({ before: { run_id: 'r' }, after: null })).toEqual([
+    { field: 'run_id', values: ['r', undefined] },
+  ]);
+  expect(auditChanges({ before: null, after: null })).toEqual([]);
 });

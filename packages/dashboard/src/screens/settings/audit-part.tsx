@@ -11,9 +11,9 @@ import { Card } from '../../ui/card.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { FilterBar, TextFilter, useFilters } from '../../ui/filters.tsx';
 import { Instant } from '../../ui/instant.tsx';
-import { JsonText } from '../../ui/json-text.tsx';
 import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
-import { readableDetails, subjectName } from './audit-details.ts';
+import { ChangesTable } from '../edit-job/changes-table.tsx';
+import { auditChanges, subjectName } from './audit-details.ts';
 
 const route = getRouteApi('/shell/settings/$part');
 
@@ -112,8 +112,15 @@ export function AuditPart() {
                 <Subject entry={shown} /> <span className="mono">{shown.subject.id}</span>
               </Text>
             </Group>
-            {shown.before !== null && <JsonText value={readableDetails(shown.before)} label="As it was" />}
-            {shown.after !== null && <JsonText value={readableDetails(shown.after)} label="As it is" />}
+            {auditChanges(shown).length > 0 && (
+              <ChangesTable
+                label="What changed"
+                isDifference
+                missing="none"
+                columns={['Before', 'After']}
+                rows={auditChanges(shown)}
+              />
+            )}
             <Text size="xs" c="dimmed">
               {[shown.address, shown.user_agent, shown.request_id].filter(Boolean).join(' · ')}
             </Text>

@@ -15,6 +15,7 @@ import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
 import { FormDialog } from './form-dialog.tsx';
 import { GrantsInput, grantWords } from './grants-input.tsx';
 import { RemoveButton } from './remove-button.tsx';
+import { RenameKeyForm } from './rename-forms.tsx';
 import { ShownOnce } from './shown-once.tsx';
 
 const COLUMNS: readonly Column<ApiKey>[] = [
@@ -63,9 +64,12 @@ const COLUMNS: readonly Column<ApiKey>[] = [
   {
     key: 'actions',
     title: '',
-    width: '126px',
+    width: '200px',
+    from: 'sm',
+    below: true,
     cell: (key) => (
       <Group gap={4} wrap="nowrap">
+        <RenameKeyForm apiKey={key} />
         <RotateForm apiKey={key} />
         <RemoveButton
           label="Revoke"

@@ -17,6 +17,7 @@ import { FormDialog, type FormDialogProps } from './form-dialog.tsx';
 import { GrantsInput, grantWords } from './grants-input.tsx';
 import { NewPassword } from './new-password.tsx';
 import { RemoveButton } from './remove-button.tsx';
+import { FullNameForm } from './rename-forms.tsx';
 
 const route = getRouteApi('/shell/settings/$part');
 
@@ -57,13 +58,14 @@ export function UsersPart() {
     {
       key: 'actions',
       title: '',
-      width: '260px',
+      width: '344px',
       from: 'sm',
       below: true,
       cell: (user) =>
         permission.allowed && (
           <Group gap={4} wrap="nowrap">
             <GrantsForm user={user} />
+            <FullNameForm user={user} />
             {user.user_id !== caller?.user_id && <PasswordForm user={user} />}
             <DisableForm user={user} />
             {user.user_id !== caller?.user_id && (

@@ -1,6 +1,6 @@
 /** What can be done with the ticked rows of a list, or with all that match its filter. */
 import { Button, Text, Tooltip } from '@mantine/core';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { type Action, usePermission } from '../../api/session.ts';
 import { randomKey } from '../random-key.ts';
 import classes from './bulk-bar.module.css';
@@ -14,11 +14,13 @@ interface BulkBarProps<Filter> {
   readonly actions: readonly BulkAction<Filter>[];
   readonly namespace: string | undefined;
   readonly nameOf: (id: string) => Promise<string>;
+  /** What can be done with one alone. */
+  readonly ofOne?: ReactNode;
   readonly onClear: () => void;
 }
 
 export function BulkBar<Filter>(props: BulkBarProps<Filter>) {
-  const { noun, ids, filter, actions, namespace, nameOf, onClear } = props;
+  const { noun, ids, filter, actions, namespace, nameOf, ofOne, onClear } = props;
   const [all, setAll] = useState(false);
   const [open, setOpen] = useState<{ action: BulkAction<Filter>; key: string }>();
   const isAll = all && filter !== undefined;
@@ -36,6 +38,7 @@ export function BulkBar<Filter>(props: BulkBarProps<Filter>) {
           onClick={() => setOpen({ action, key: randomKey() })}
         />
       ))}
+      {ids.length === 1 && !isAll && ofOne}
       {filter !== undefined && (
         <Button size="compact-xs" variant="subtle" onClick={() => setAll(!isAll)}>
           {isAll ? `Only the ${ids.length} selected` : 'Select all that match the filter'}
