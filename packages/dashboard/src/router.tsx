@@ -121,7 +121,8 @@ const dead = createRoute({
   getParentRoute: () => shell,
   path: '/dead',
   validateSearch: readSearch({
-    ...{ error: text, reason: text, handler: text, job: text, handled: flag, user: text, open: choice(['redrive']) },
+    ...{ error: text, reason: text, handler: text, job: text, user: text },
+    ...{ handled: flag, open: choice(['redrive']) },
   }),
   component: lazyRouteComponent(
     () => import('./screens/dead-letters/dead-letters-screen.tsx'),
