@@ -143,7 +143,7 @@ export class PageStage {
     page.on('request', (request) => {
       const url = request.url();
       if (!url.startsWith(this.url) && !url.startsWith('data:') && !url.startsWith('blob:'))
-        this.#wrong.push(`a request to ${url}`);
+        this.#wrong.push(`a request to ${url} from ${request.frame().url()}`);
     });
   }
 
@@ -158,8 +158,12 @@ export class PageStage {
     return page;
   }
 
-  expectNothingWrong(): void {
-    expect(this.#wrong.splice(0)).toEqual([]);
+  /** Except requests to and from another server that people are sent to. */
+  expectNothingWrong(except?: string): void {
+    const wrong = this.#wrong.splice(0);
+    const isOther = (text: string) =>
+      except !== undefined && (text.startsWith(`a request to ${except}`) || text.includes(` from ${except}`));
+    expect(wrong.filter((text) => !isOther(text))).toEqual([]);
   }
 
   /** For tests in which answers fail on purpose. */

@@ -7,6 +7,11 @@ import { Carillon, CarillonError } from '@carillon/client';
 /** Where the page is served, with a trailing slash: the server writes it into the document. */
 export const BASE_URL = new URL('.', document.baseURI);
 
+/** What the server names as its own: whole where it knows its address, else a path below where the page is served. */
+export function serverUrl(given: string): URL {
+  return new URL(given.startsWith('/') ? `.${given}` : given, BASE_URL);
+}
+
 let csrfToken: string | undefined;
 
 export function setCsrfToken(token: string | undefined): void {

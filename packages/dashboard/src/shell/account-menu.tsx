@@ -15,7 +15,7 @@ import {
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { BASE_URL, carillon, setCsrfToken } from '../api/carillon.ts';
+import { carillon, serverUrl, setCsrfToken } from '../api/carillon.ts';
 import { useKeepPreferences } from '../api/kept-preferences.ts';
 import { queryKeys } from '../api/query-keys.ts';
 import { dropAllDrafts } from '../screens/edit-job/draft-store.ts';
@@ -52,7 +52,7 @@ export function AccountMenu({ caller }: { caller: Whoami }) {
     queries.clear();
     queries.setQueryData(queryKeys.session(), null);
     // Otherwise the next click on the provider's button would sign in again without a question.
-    if (provider) location.assign(new URL(`.${provider.logout_url}`, BASE_URL));
+    if (provider) location.assign(serverUrl(provider.logout_url));
     else await navigate({ to: '/login' });
   };
   return (

@@ -19,7 +19,7 @@ import {
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { type FormEvent, useEffect, useState } from 'react';
-import { BASE_URL, carillon, setCsrfToken } from '../../api/carillon.ts';
+import { carillon, serverUrl, setCsrfToken } from '../../api/carillon.ts';
 import { queryKeys } from '../../api/query-keys.ts';
 import { sessionQuery } from '../../api/session.ts';
 import { Problem } from '../../ui/problem.tsx';
@@ -84,7 +84,7 @@ export function SignInScreen() {
             <>
               <Button
                 component="a"
-                href={new URL(`.${oidc.start_url}?next=${encodeURIComponent(next ?? '/')}`, BASE_URL).href}
+                href={serverUrl(`${oidc.start_url}?next=${encodeURIComponent(next ?? '/')}`).href}
               >
                 {oidc.label}
               </Button>
