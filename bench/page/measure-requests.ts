@@ -1,7 +1,8 @@
 /** Asks every request of the page again and again, a few at a time as a browser does, and tells how long each took. */
 import type { Carillon } from '../../packages/client/src/index.ts';
 import { percentile } from '../percentile.ts';
-import { holdsAlways, type PageRequest } from './page-requests.ts';
+import { holdsAlways } from './answer-checks.ts';
+import type { PageRequest } from './page-requests.ts';
 
 export type RequestFigures = {
   readonly screen: string;

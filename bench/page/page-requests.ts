@@ -2,7 +2,8 @@
  * Every request that the screens of the dashboard send while somebody looks around, with answers that can be checked against what the
  * store was filled with. Those that change something are not asked; page-requests.test.ts holds the list against the screens.
  */
-import { type Carillon, isCarillonError } from '../../packages/client/src/index.ts';
+import type { Carillon } from '../../packages/client/src/index.ts';
+import { cursorAfter, every, full, has, type Page, type Row, tooMany } from './answer-checks.ts';
 import { busyUser, errors, handlers, namespaces, type PlannedStore } from './planned-store.ts';
 
 export type PageRequest = {
@@ -17,9 +18,6 @@ export type PageRequest = {
   readonly fault?: (answer: never) => string | undefined;
 };
 
-/** Of one of the lists: what its rows must have, and how many there are. */
-type Row = Readonly<Record<string, unknown>>;
-type Page = { readonly items: readonly Row[]; readonly cursor: string | undefined };
 export const viewedNamespace = 'search';
 const hourMs = 3_600_000;
 
@@ -33,8 +31,11 @@ export async function pageRequests(client: Carillon, plan: PlannedStore): Promis
     rest: Omit<PageRequest, 'screen' | 'call' | 'name' | 'by'>,
   ) => requests.push({ screen, call, name, by: 'admin', ...rest });
   const deepJobs = await cursorAfter(40, () => client.jobs.list({ include: 'last_run', limit: 50 }));
-  const deepRuns = await cursorAfter(40, () => client.runs.list({ limit: 50 }));
-  const deepFailed = await cursorAfter(40, () => client.runs.list({ status: 'FAILED', limit: 50 }));
+  const deepRuns = await cursorAfter(40, () => client.runs.list({ attempts: 'last', limit: 50 }));
+  const deepFailed = await cursorAfter(40, () =>
+    client.runs.list({ status: 'FAILED', attempts: 'last', limit: 50 }),
+  );
+  const [frequent] = await client.stats.failures({ from: '30d', limit: 1 });
   const hot = plan.job(0);
   const [deadRun, failedRun] = [lastRun(plan, (run) => run.isDead), lastRun(plan, (run) => run.error >= 0)];
   const waiting = firstJob(plan, ({ kind, handler }) => kind === 'future' && handlers[handler] === 'rare');
@@ -80,6 +81,10 @@ export async function pageRequests(client: Carillon, plan: PlannedStore): Promis
   });
   add('overview', 'jobs.upcoming', 'what comes next', {
     send: (c) => c.jobs.upcoming({ limit: 200, within: '1h' }).page(),
+    fault: full(1),
+  });
+  add('overview', 'jobs.list', 'whether there is a job', {
+    send: (c) => c.jobs.list({ limit: 1 }).page(),
     fault: full(1),
   });
 
@@ -160,19 +165,42 @@ export async function pageRequests(client: Carillon, plan: PlannedStore): Promis
     ['waiting', waiting],
   ] as const) {
     add('job', 'jobs.why', `why, of a job that is ${what}`, { send: (c) => c.jobs.why(jobId) });
-    add('job', 'jobs.runs', `runs of a job that is ${what}`, {
-      send: (c) => c.jobs.runs(jobId, { limit: 100 }).page(),
-      fault: what === 'busy' ? full(Math.min(100, Math.floor(plan.runs / plan.jobs))) : full(1),
+    // The list of its runs, the strip of their outcomes, what its last run became of, and the neighbours of a run.
+    for (const limit of [50, 100, 1, 200])
+      add('job', 'runs.list', `${limit} runs of a job that is ${what}`, {
+        send: (c) => c.runs.list({ job_id: jobId, attempts: 'last', limit }).page(),
+        fault: what === 'busy' ? full(Math.min(limit, Math.floor(plan.runs / plan.jobs))) : full(1),
+      });
+    add('job', 'deadLetters.list', `dead letters of a job that is ${what}`, {
+      send: (c) => c.deadLetters.list({ job_id: jobId, handled: false, limit: 100 }).page(),
     });
   }
   add('job', 'jobs.versions', 'versions', {
     send: (c) => c.jobs.versions(hot.jobId, { limit: 50 }).page(),
     fault: full(6),
   });
-  add('job', 'schedules.preview', 'preview of a month', {
-    send: (c) =>
-      c.schedules.preview({ cron_expression: '30 2 * * *', time_zone: 'Europe/Paris', count: 100 }),
+  const [fromNow, inAMonth] = [0, 30].map((days) => new Date(plan.nowMs + days * 24 * hourMs).toISOString());
+  add('job', 'schedules.preview', 'next fires', {
+    send: (c) => c.schedules.preview({ job_id: hot.jobId, count: 5 }),
   });
+  add('job', 'schedules.preview', 'fires of a month', {
+    send: (c) => c.schedules.preview({ job_id: hot.jobId, after: fromNow, until: inAMonth, count: 100 }),
+  });
+  const nightly = { cron_expression: '30 2 * * *', time_zone: 'Europe/Paris' };
+  for (const namespace of ['default', 'tiny'])
+    add('edit', 'schedules.preview', `fires of a new job in ${namespace}, with how many others`, {
+      send: (c) => c.schedules.preview({ ...nightly, namespace, count: 10 }),
+    });
+  add('edit', 'schedules.preview', 'fires of a changed job', {
+    send: (c) => c.schedules.preview({ ...nightly, job_id: hot.jobId, count: 10 }),
+  });
+  add('edit', 'schedules.preview', 'fires around a clock change', {
+    send: (c) => c.schedules.preview({ ...nightly, namespace: 'default', after: inAMonth, count: 3 }),
+  });
+  for (const name of [hot.name, 'mail-mail once', 'no such name'])
+    add('edit', 'jobs.list', `whether another job is called ${name}`, {
+      send: (c) => c.jobs.list({ name, namespace: 'default', limit: 2 }).page(),
+    });
   add('job', 'stats.overTime', 'counts of a job', {
     send: (c) => c.stats.overTime({ job_id: hot.jobId, from: '7d' }),
   });
@@ -181,8 +209,23 @@ export async function pageRequests(client: Carillon, plan: PlannedStore): Promis
     name: string,
     filter: NonNullable<Parameters<Carillon['runs']['list']>[0]>,
     fault = full(0),
-  ) => add('runs', 'runs.list', name, { send: (c) => c.runs.list({ ...filter, limit: 50 }).page(), fault });
+  ) =>
+    add('runs', 'runs.list', name, {
+      send: (c) => c.runs.list({ attempts: 'last', ...filter, limit: 50 }).page(),
+      fault,
+    });
   runs('newest', {}, full(50));
+  runs('newest, each attempt', { attempts: 'all' }, full(50));
+  runs('failures, each attempt', { attempts: 'all', status: 'FAILED' }, full(50));
+  add('runs', 'runs.list', 'what waits', {
+    send: (c) => c.runs.list({ status: 'QUEUED', limit: 50 }).page(),
+  });
+  for (const since of ['1h', '24h', undefined])
+    runs(`failures like the most frequent, since ${since ?? 'ever'}`, {
+      failure: frequent?.fingerprint,
+      since,
+    });
+  runs('failures like none', { failure: '0'.repeat(16) });
   add('runs', 'runs.list', 'after 2,000', {
     send: (c) => c.runs.list().from(deepRuns).page(),
     fault: full(50),
@@ -253,9 +296,14 @@ export async function pageRequests(client: Carillon, plan: PlannedStore): Promis
     add('run', 'runs.why', `why, of a run that is ${what}`, { send: (c) => c.runs.why(runId) });
   }
   // Read at once: the end of a stream is told a second after the last line.
-  add('run', 'runs.tailLogs', 'log of a run that ended', {
-    send: (c) => c.runs.logText(failedRun.runId),
-  });
+  for (const [what, query] of [
+    ['', {}],
+    [', a text in it', { search: 'no such line' }],
+    [', one stream of it', { stream: ['stderr', 'system'] }],
+  ] as const)
+    add('run', 'runs.tailLogs', `log of a run that ended${what}`, {
+      send: (c) => c.runs.logText(failedRun.runId, query),
+    });
 
   const letters = (name: string, filter: Parameters<Carillon['deadLetters']['list']>[0], fault = full(0)) =>
     add('dead letters', 'deadLetters.list', name, {
@@ -277,6 +325,9 @@ export async function pageRequests(client: Carillon, plan: PlannedStore): Promis
     send: (c) => c.workers.list({ limit: 200 }).page(),
     fault: full(1),
   });
+  add('workers', 'workers.list', 'workers with a label', {
+    send: (c) => c.workers.list({ label: 'zone:none', limit: 100 }).page(),
+  });
   add('workers', 'workers.get', 'a worker', {
     send: async (c) => c.workers.get((await workerOf(c)) ?? ''),
   });
@@ -284,7 +335,10 @@ export async function pageRequests(client: Carillon, plan: PlannedStore): Promis
     send: (c) => c.runs.list({ worker_id: plan.worker(7), limit: 50 }).page(),
   });
   add('settings', 'keys.list', 'keys', { send: (c) => c.keys.list({ limit: 100 }).page() });
-  add('settings', 'secrets.list', 'secrets', { send: (c) => c.secrets.list() });
+  add('settings', 'secrets.list', 'secrets', { send: (c) => c.secrets.list({ namespace: 'default' }) });
+  add('settings', 'namespaces.signingKeys.list', 'signing keys', {
+    send: (c) => c.namespaces.signingKeys.list('default'),
+  });
   for (const [what, filter] of [
     ['all', {}],
     ['a namespace', { namespace: 'tiny' }],
@@ -293,6 +347,7 @@ export async function pageRequests(client: Carillon, plan: PlannedStore): Promis
     ['who', { actor: busyUser }],
     ['who is nobody', { actor: 'nobody at all' }],
     ['of a job', { subject_id: hot.jobId }],
+    ['by everything', { namespace: 'shop', actor: 'nobody', action: 'jobs.update', subject_id: hot.jobId }],
   ] as const)
     add('settings', 'audit.list', `audit, ${what}`, {
       send: (c) => c.audit.list({ ...filter, limit: 100 }).page(),
@@ -326,49 +381,6 @@ function searches(
 async function workerOf(client: Carillon): Promise<string | undefined> {
   const { items } = await client.workers.list({ limit: 1 }).page();
   return (items[0] as unknown as { worker_id: string } | undefined)?.worker_id;
-}
-
-function full(least: number) {
-  return ({ items }: Page): string | undefined =>
-    items.length >= least ? undefined : `${items.length} rows, and not at least ${least}`;
-}
-
-/** Checks that hold whatever has been added to the store since it was filled. */
-const alwaysHolding = new WeakSet<object>();
-
-export function holdsAlways(fault: PageRequest['fault']): boolean {
-  return fault !== undefined && alwaysHolding.has(fault);
-}
-
-function every(field: string, value: string) {
-  const fault = ({ items }: Page): string | undefined =>
-    items.every((item) => item[field] === value) ? undefined : `rows with another ${field}`;
-  alwaysHolding.add(fault);
-  return fault;
-}
-
-function has({ items }: Page, field: string, value: string): boolean {
-  return items.some((item) => item[field] === value);
-}
-
-/** An order that no index keeps is refused for so many jobs: the page says so. */
-function tooMany(error: unknown): Page {
-  if (isCarillonError(error) && (error.status ?? 500) < 500) return { items: [], cursor: undefined };
-  throw error;
-}
-
-async function cursorAfter(
-  pages: number,
-  list: () => { pages(): AsyncIterable<{ cursor: string | undefined }> },
-): Promise<string> {
-  let cursor = '';
-  let read = 0;
-  for await (const page of list().pages()) {
-    cursor = page.cursor ?? cursor;
-    read += 1;
-    if (read === pages) break;
-  }
-  return cursor;
 }
 
 function firstJob(plan: PlannedStore, wanted: (job: ReturnType<PlannedStore['job']>) => boolean) {

@@ -17,9 +17,10 @@ export function openTab(client: Carillon): () => Promise<number> {
         client.stats.failures({ from: '1h', limit: 20 }),
         client.jobs.list({ limit: 1 }).page(),
         client.jobs.upcoming({ limit: 200, within: '1h' }).page(),
-        client.runs.list({ limit: 50 }).page(),
+        client.runs.list({ attempts: 'last', limit: 50 }).page(),
+        client.runs.list({ status: 'QUEUED', limit: 50 }).page(),
       ]);
-      requests += 6;
+      requests += 7;
       await sleep(refreshMs, undefined, { signal: closed.signal }).catch(() => undefined);
     }
   };
