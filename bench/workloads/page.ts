@@ -10,6 +10,7 @@ import { Carillon } from '../../packages/client/src/index.ts';
 import { type Called, startCalled } from '../call-process.ts';
 import { bound, type Finding, findingsOf } from '../findings.ts';
 import { median } from '../median.ts';
+import { type Browsing, openBrowsing, type ScreenFigures } from '../page/browser-figures.ts';
 import { checkCounts } from '../page/check-counts.ts';
 import { fillPageStore } from '../page/fill-page-store.ts';
 import { measureRequests, nameOf, type RequestFigures } from '../page/measure-requests.ts';
@@ -26,6 +27,9 @@ type PageServer = Called<PageServerCalls>;
 
 const answerMsMax = 200;
 const delayMsMax = 2_000;
+const paintMsMax = 1_000;
+const framesMin = 50;
+const framesSeconds = 5;
 const drainSlots = 2_000;
 const streamsPerCaller = 50;
 const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
@@ -36,6 +40,14 @@ const claims = {
   delay: bound('P3', 'start delay meanwhile, p99', { below: delayMsMax }, milliseconds),
   drain: bound('P1', 'drain with an open page / without', { atLeast: 0.95 }, percent),
   streams: bound('D3', '1,000 streams with 5,000 runs/s: share of one core', { below: 0.25 }, percent),
+  paint: bound('D3', 'first paint of the page with an empty cache', { below: paintMsMax }, milliseconds),
+  screens: bound(
+    'D3',
+    'the slowest screen in a browser until its data stands',
+    { below: paintMsMax },
+    milliseconds,
+  ),
+  frames: bound('D3', 'frames a second of the list of runs with 5,000 runs/s', { atLeast: framesMin }),
 } as const;
 
 type Figures = Awaited<ReturnType<typeof measure>>;
@@ -59,7 +71,7 @@ export const page: CarillonWorkload = {
     );
     return {
       method:
-        'A store with recurring jobs, jobs that ran once and jobs to come, and the runs of 28 days with their failures, dead letters and counts, all checked against what was put in. Requests one at a time through the client that the page uses, round by round; answers are checked. Under load: 5,000 jobs/s come in and are run by the same server meanwhile. Drain: jobs/s from the first start until all are recorded, median of interleaved rounds in alternating order, the store brought to rest before each, with and without a tab that shows the overview and reads it again every two seconds. Streams: processor time of server and database beside the same load without them.',
+        'A store with recurring jobs, jobs that ran once and jobs to come, and the runs of 28 days with their failures, dead letters and counts, all checked against what was put in. Requests one at a time through the client that the page uses, round by round; answers are checked. Under load: 5,000 jobs/s come in and are run by the same server meanwhile. Drain: jobs/s from the first start until all are recorded, median of interleaved rounds in alternating order, the store brought to rest before each, with and without a tab that shows the overview and reads it again every two seconds. In a browser: Chromium on the same machine, signed in; the first paint by its own paint timing, a screen until nothing of it waits any more, and frames counted by the page under the same load. Streams: processor time of server and database beside the same load without them.',
       machineParts: ['node-apart', 'postgres'],
       table,
       findings,
@@ -86,15 +98,37 @@ async function measure(run: CarillonRun, store: Store) {
     const measureAll = (isAsFilled: boolean) =>
       measureRequests(requests, { clients, times: quick ? 3 : 20, isAsFilled, abort });
     const idle = await measureAll(true);
+    const browsing = await openBrowsing({ address, adminKey });
+    const screens = browsing && (await measureScreens(browsing, plan));
     log(`page: slowest, idle: ${worstWords(idle)}`);
     const perSecond = quick ? 500 : 5_000;
     const { result: loaded, load } = await underLoad(server, perSecond, () => measureAll(false));
+    const frames =
+      browsing &&
+      (await underLoad(server, perSecond, () => browsing.framesPerSecond('/runs', framesSeconds))).result;
+    await browsing?.close();
+    const inBrowser = browsing && screens && frames !== undefined ? { ...screens, frames } : null;
+    if (inBrowser)
+      log(`page: first paint ${milliseconds(inBrowser.firstPaintMs)}, ${count(frames!)} frames/s`);
     log(`page: slowest, with ${count(load.perSecond)} runs/s: ${worstWords(loaded)}`);
     const streams = await measureStreams(run, { server, admin, address, perSecond });
     await server.call('stop', null);
     const drains = await measureDrains(run, server, store);
-    return { jobs: plan.jobs, runs: plan.runs, fillSeconds, idle, loaded, load, streams, drains };
+    return { jobs: plan.jobs, runs: plan.runs, fillSeconds, idle, loaded, load, inBrowser, streams, drains };
   });
+}
+
+/** As somebody looks around, each screen in a tab of its own. */
+async function measureScreens(
+  browsing: Browsing,
+  plan: PlannedStore,
+): Promise<{ firstPaintMs: number; screens: ScreenFigures[] }> {
+  const busy = plan.job(0).jobId;
+  const paths = ['/', '/?range=7d', '/jobs', `/jobs/${busy}`, '/runs', '/runs?status=FAILED', '/dead'];
+  const screens: ScreenFigures[] = [];
+  for (const path of [...paths, `/runs/${plan.run(plan.runs - 1).runId}`, '/workers', '/settings/audit'])
+    screens.push(await browsing.screen(path));
+  return { firstPaintMs: browsing.firstPaintMs, screens };
 }
 
 async function fill({ log, abort }: CarillonRun, store: Store, plan: PlannedStore): Promise<number> {
@@ -208,13 +242,28 @@ async function measureDrains({ settings, log }: CarillonRun, server: PageServer,
   return drains;
 }
 
-function judge({ idle, loaded, load, streams, drains }: Figures): Finding[] {
+function judge({ idle, loaded, load, inBrowser, streams, drains }: Figures): Finding[] {
   return [
     claims.idle.judge(worst(idle).p95Ms, worstWords(idle)),
     claims.loaded.judge(worst(loaded).p95Ms, worstWords(loaded)),
     claims.delay.judge(load.p99Ms),
     claims.drain.judge(median(drains.watched) / median(drains.alone)),
     claims.streams.judge(streams.withStreams - streams.without),
+    ...judgeBrowser(inBrowser),
+  ];
+}
+
+function judgeBrowser(inBrowser: Figures['inBrowser']): Finding[] {
+  const { paint, screens, frames } = claims;
+  if (inBrowser === null)
+    return [paint, screens, frames].map(({ bar, what, limit }) => ({
+      ...{ bar, what, limit, measured: 'there is no Chromium', verdict: 'failed' as const },
+    }));
+  const slowest = inBrowser.screens.toSorted((a, b) => b.shownMs - a.shownMs)[0]!;
+  return [
+    paint.judge(inBrowser.firstPaintMs),
+    screens.judge(slowest.shownMs, `${milliseconds(slowest.shownMs)} (${slowest.path})`),
+    frames.judge(inBrowser.frames),
   ];
 }
 

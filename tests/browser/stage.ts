@@ -11,6 +11,7 @@ import {
   startTestServer,
   type TestServerOptions,
 } from '../../packages/server/src/testing/index.ts';
+import { CHROMIUM_FLAGS } from '../support/find-chromium.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 
 /** How long a page may take for anything. */
@@ -25,17 +26,6 @@ export const RUN_HANDLERS: NonNullable<TestServerOptions['handlers']> = {
   },
   hold: ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', resolve)),
 };
-
-/** Everything that Chromium would fetch by itself is off: a test talks to its own server alone. */
-const FLAGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
 
 export const hasBrowser = (): boolean => inject('chromium') !== undefined;
 
@@ -83,7 +73,7 @@ export class PageStage {
     const start = () =>
       startOther ? startOther(database.url) : startTestServer({ databaseUrl: database.url, ...options });
     const server = await start();
-    const browser = await chromium.launch({ executablePath: inject('chromium')!, args: FLAGS });
+    const browser = await chromium.launch({ executablePath: inject('chromium')!, args: CHROMIUM_FLAGS });
     return new PageStage({ server, start, database, browser });
   }
 
