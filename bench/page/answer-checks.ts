@@ -1,5 +1,5 @@
-/** What answers to the page are checked by, and how a place deep in a list is found. */
-import { isCarillonError } from '../../packages/client/src/index.ts';
+/** What answers to the page are checked by, and how a place deep in a list and a worker are found. */
+import { type Carillon, isCarillonError } from '../../packages/client/src/index.ts';
 
 /** Of one of the lists: what its rows must have, and how many there are. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -46,4 +46,9 @@ export async function cursorAfter(
     if (read === pages) break;
   }
   return cursor;
+}
+
+export async function workerOf(client: Carillon): Promise<string | undefined> {
+  const { items } = await client.workers.list({ limit: 1 }).page();
+  return (items[0] as unknown as { worker_id: string } | undefined)?.worker_id;
 }

@@ -3,7 +3,7 @@
  * store was filled with. Those that change something are not asked; page-requests.test.ts holds the list against the screens.
  */
 import type { Carillon } from '../../packages/client/src/index.ts';
-import { cursorAfter, every, full, has, type Page, type Row, tooMany } from './answer-checks.ts';
+import { cursorAfter, every, full, has, type Page, type Row, tooMany, workerOf } from './answer-checks.ts';
 import { busyUser, errors, handlers, namespaces, type PlannedStore } from './planned-store.ts';
 
 export type PageRequest = {
@@ -82,6 +82,9 @@ export async function pageRequests(client: Carillon, plan: PlannedStore): Promis
   add('overview', 'jobs.upcoming', 'what comes next', {
     send: (c) => c.jobs.upcoming({ limit: 200, within: '1h' }).page(),
     fault: full(1),
+  });
+  add('overview', 'jobs.upcoming', 'what comes next in a small namespace', {
+    send: (c) => c.jobs.upcoming({ namespace: 'tiny', limit: 200, within: '1h' }).page(),
   });
   add('overview', 'jobs.list', 'whether there is a job', {
     send: (c) => c.jobs.list({ limit: 1 }).page(),
@@ -376,11 +379,6 @@ function searches(
     ['the beginning of an id', jobId.slice(0, 8), undefined],
     ['the beginning of every id', jobId.slice(0, 4), undefined],
   ];
-}
-
-async function workerOf(client: Carillon): Promise<string | undefined> {
-  const { items } = await client.workers.list({ limit: 1 }).page();
-  return (items[0] as unknown as { worker_id: string } | undefined)?.worker_id;
 }
 
 function firstJob(plan: PlannedStore, wanted: (job: ReturnType<PlannedStore['job']>) => boolean) {
