@@ -171,12 +171,15 @@ describe.skipIf(!hasBrowser())('a run', () => {
     expect(saved).toMatch(/^# attempt 1, .*\n.*begin\n/);
     expect(saved).toMatch(/written\n.*done\n/);
     expect(saved.length).toBeGreaterThan(9_000_000);
+    expect(saved).toMatch(/\d{8} bytes of output are left out here/);
     await page.reload();
     await page.getByText('complete', { exact: true }).waitFor();
     await log.evaluate((element) => element.scrollTo({ top: 0 }));
     await log.getByText('begin', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'To the end' }).click();
     await log.getByText('begin', { exact: true }).waitFor({ state: 'detached' });
+    await page.getByLabel('Find in the log').fill('left out');
+    await log.getByText(/bytes of output are left out here/).waitFor();
     await page.getByLabel('Find in the log').fill('begin');
     await log.getByText('begin', { exact: true }).waitFor();
     await log.getByText('xxxxx').first().waitFor({ state: 'detached' });
