@@ -313,6 +313,10 @@ func (w *Worker) welcome(address string, message *pb.SessionResponse, beat sent)
 		}
 		return errors.New("the server did not say welcome")
 	}
+	if spoken := message.Welcome.Protocol; spoken > protocol {
+		const reason = "the server speaks protocol %d, and this worker knows %d; use a newer version of its library"
+		return &refusedError{fmt.Sprintf(reason, spoken, protocol)}
+	}
 	w.mu.Lock()
 	say("connected to %s as worker %s", address, message.Welcome.WorkerId)
 	w.isConnected = true

@@ -336,6 +336,9 @@ class Worker:
             self._goodbye(message.goodbye)
         if not message.HasField("welcome"):
             raise StreamEnded("the server did not say welcome")
+        if message.welcome.protocol > PROTOCOL:
+            spoken = message.welcome.protocol
+            raise Refused(f"the server speaks protocol {spoken}, and this worker knows {PROTOCOL}; use a newer version of its library")
         self._welcomed = True
         self._problems.clear()
         if message.beat_answer.buried:

@@ -3,8 +3,9 @@
  * while its connections stay open.
  */
 import { Code, ConnectError } from '@connectrpc/connect';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
+import { CuttableProxy } from './cuttable-proxy.ts';
 import { describeWorkers, LEASE, LIMIT, LONG, NEXT, serve, stopEarly } from './describe-workers.ts';
 
 const NO_DISPATCHER = new ConnectError('This server has not the role dispatcher', Code.Unavailable);
@@ -13,9 +14,6 @@ const UNKNOWN_CALL = new ConnectError('There is no such call', Code.Unimplemente
 const KEY_REFUSED = new ConnectError('The key is not valid here', Code.Unauthenticated);
 
 await describeWorkers(({ language, launch, connect }) => {
-  /** That of TypeScript tells of runs that were taken from it, and servers keep that on record; the examples say nothing more. */
-  const endsOfLost = language === 'typescript' ? ['RETURNED'] : [];
-
   test('dials again when the stream is cut: same id, runs go on, ends without an answer are told again', async () => {
     const { server, session } = await connect({ keepsEndsOpen: true });
     const work = { handler: 'count', payload: { to: 3, step_ms: 700 } };
@@ -35,6 +33,40 @@ await describeWorkers(({ language, launch, connect }) => {
     });
     await eventually(() => expect(server.endsOf(LEASE, 0).length).toBeGreaterThan(1), LIMIT);
     expect(new Set(server.endsOf(LEASE, 0).map(({ kind }) => kind))).toEqual(new Set(['SUCCESS']));
+  });
+
+  test('keeps its id and its runs while the network is cut for longer than some dials', async () => {
+    const server = await serve();
+    const proxy = await new CuttableProxy(Number(server.address.split(':')[1])).start();
+    onTestFinished(() => proxy.stop());
+    launch(server, { servers: [proxy.address] });
+    const session = await server.session();
+    const work = { handler: 'count', payload: { to: 12, step_ms: 500 } };
+    server.assign(session, LEASE, [work]);
+    await eventually(() => expect(server.checkpoints).not.toEqual([]), LIMIT);
+    proxy.cut();
+    await eventually(() => expect(proxy.refused).toBeGreaterThan(2), LIMIT);
+    proxy.mend();
+    expect((await server.session(2)).hello).toMatchObject({
+      ...{ workerId: session.hello?.workerId, heldRuns: [{ leaseId: LEASE, positions: [0] }] },
+    });
+    expect(await server.ended(LEASE)).toMatchObject({
+      kind: 'SUCCESS',
+      result: { counted: 12, started_at: 0 },
+    });
+  });
+
+  test('does not ask a server again for 30 s that has welcomed it before and refuses its key now', async () => {
+    const { server, session } = await connect();
+    // It beats once it has read the welcome.
+    await eventually(() => expect(session.received.some(({ beat }) => beat)).toBe(true), LIMIT);
+    server.script.refusal = KEY_REFUSED;
+    server.cut();
+    await eventually(() => expect(server.refused).toBe(1), LIMIT);
+    const refusedAt = performance.now();
+    await eventually(() => expect(server.refused).toBe(2), LIMIT);
+    // Less what it takes to see the first of them.
+    expect(performance.now() - refusedAt).toBeGreaterThan(29_000);
   });
 
   test('names only those runs of a lease that it still has', async () => {
@@ -163,7 +195,7 @@ await describeWorkers(({ language, launch, connect }) => {
       () => expect(session.received.filter(({ beat }) => beat).length).toBeGreaterThan(beats + 2),
       LIMIT,
     );
-    expect(server.endsOf(LEASE).map(({ kind }) => kind)).toEqual(endsOfLost);
+    expect(server.endsOf(LEASE)).toEqual([]);
     expect(session.received.findLast(({ beat }) => beat)?.beat?.heldLeases).toEqual([]);
   });
 
@@ -218,12 +250,11 @@ await describeWorkers(({ language, launch, connect }) => {
     server.script.buries = true;
     const again = await server.session(2);
     expect(again.hello?.session).toBe(1);
-    if (endsOfLost.length === 0) expect(again.hello?.heldRuns).toEqual([]);
+    expect(again.hello?.heldRuns).toEqual([]);
     expect(again.hello?.workerId).not.toBe(session.hello?.workerId);
     server.assign(again, NEXT, [{ handler: 'echo' }]);
     await server.ended(NEXT);
-    const told = new Set(server.endsOf(LEASE).map(({ kind }) => kind));
-    expect(endsOfLost).toEqual(expect.arrayContaining([...told]));
+    expect(server.endsOf(LEASE)).toEqual([]);
   });
 
   test('drains on SIGTERM: says that it takes nothing more, finishes what it runs, ends with 0', async () => {
@@ -262,6 +293,24 @@ await describeWorkers(({ language, launch, connect }) => {
     worker.signal('SIGTERM');
     expect(await worker.exited).toBe(0);
     expect(server.endsOf(LEASE)).toMatchObject([{ kind: 'RETURNED' }]);
+  });
+
+  test('ends when it is too old for the server', async () => {
+    const reason = 'this server speaks protocol 2 with workers, and the worker knows 1';
+    const server = await serve({ goodbye: { reason, dialAgain: false } });
+    const worker = launch(server);
+    expect(await worker.exited).toBe(1);
+    expect(await worker.output()).toContain(reason);
+    expect(server.sessions).toHaveLength(1);
+  });
+
+  test('ends when it is told to speak a protocol that it does not know', async () => {
+    const server = await serve({ protocol: 2 });
+    const worker = launch(server);
+    expect(await worker.exited).toBe(1);
+    expect(await worker.output()).toContain(
+      'the server speaks protocol 2, and this worker knows 1; use a newer version of its library',
+    );
   });
 
   test('ends when the server says that dialling again does not help', async () => {

@@ -8,6 +8,8 @@ export class CuttableProxy {
   #isCut = false;
   /** How many connections were made. */
   connections = 0;
+  /** How many were not, because the network was cut. */
+  refused = 0;
 
   constructor(port: number) {
     this.#port = port;
@@ -38,6 +40,7 @@ export class CuttableProxy {
 
   #pass(near: Socket): void {
     if (this.#isCut) {
+      this.refused += 1;
       near.destroy();
       return;
     }

@@ -35,13 +35,16 @@ export async function stopEarly(server: ScriptedServer): Promise<void> {
   await server.stop();
 }
 
-export async function describeWorkers(tests: (stage: WorkerStage) => void): Promise<void> {
+export async function describeWorkers(
+  tests: (stage: WorkerStage) => void,
+  workers = findWorkers(),
+): Promise<void> {
   afterEach(async () => {
     await endWorkers();
     await Promise.all(servers.splice(0).map((server) => server.stop()));
   });
 
-  describe.each(await findWorkers())('$language', (found) => {
+  describe.each(await workers)('$language', (found) => {
     describe.skipIf(isLeftOut(found))(nameOf(found), () => {
       // Where nothing may be left out, the reason is told before anything is started for nothing.
       beforeAll(() => void programOf(found));

@@ -35,7 +35,7 @@ export async function findWorkers(): Promise<FoundWorker[]> {
   return [TYPESCRIPT_WORKER, await findPythonWorker(), await findGoWorker()];
 }
 
-/** With the handler of the chaos test, which the one in TypeScript has anyhow. */
+/** With the handlers of chaos/visit.ts, which the one in TypeScript has with VISITOR in its environment. */
 export async function findVisitingWorkers(): Promise<FoundWorker[]> {
   const folder = join(import.meta.dirname, 'chaos');
   return [

@@ -9,6 +9,8 @@ import { runIdOf } from './scripted-server.ts';
 import { gone } from './worker-process.ts';
 
 const [STDOUT, STDERR] = [0, 1];
+/** A process for each run, in Python. */
+const MANY = { withinMs: 400_000 };
 
 await describeWorkers(({ language, launch, connect }) => {
   test('says who it is and what it offers', async () => {
@@ -64,6 +66,55 @@ await describeWorkers(({ language, launch, connect }) => {
       });
     });
 
+  test('does not start a run whose cancel came before it', async () => {
+    const { server, session } = await connect();
+    session.send({ cancels: [{ runId: runIdOf(LEASE, 0) }] });
+    server.assign(session, NEXT, [{ handler: 'echo' }]);
+    await server.ended(NEXT);
+    server.assign(session, LEASE, [{ handler: 'echo', payload: { text: 'started' } }]);
+    expect(await server.ended(LEASE)).toMatchObject({
+      kind: 'CANCELLED',
+      error: 'cancelled before it started',
+    });
+    expect(server.textOf(LEASE, 0, STDOUT!)).toBe('');
+  });
+
+  test('does not start a run that shares a frame with its cancel', async () => {
+    const { server, session } = await connect();
+    server.assign(session, LEASE, [{ handler: 'echo', payload: { text: 'started' } }], {
+      cancels: [{ runId: runIdOf(LEASE, 0) }],
+    });
+    expect(await server.ended(LEASE)).toMatchObject({ kind: 'CANCELLED' });
+    expect(server.textOf(LEASE, 0, STDOUT!)).toBe('');
+  });
+
+  test('keeps a result of up to 64 KiB, and a note in place of a larger one', async () => {
+    const { server, session } = await connect();
+    const sized = (bytes: number) => ({ text: 'x'.repeat(bytes - JSON.stringify({ text: '' }).length) });
+    server.assign(session, LEASE, [
+      { handler: 'echo', payload: sized(64_000) },
+      { handler: 'echo', payload: sized(65_537) },
+    ]);
+    expect(await server.ended(LEASE, 0)).toMatchObject({ kind: 'SUCCESS', result: sized(64_000) });
+    expect(await server.ended(LEASE, 1)).toMatchObject({
+      kind: 'SUCCESS',
+      result: { note: expect.stringContaining('larger than') },
+    });
+  });
+
+  test('goes on when it is told what it does not know', async () => {
+    const { server, session } = await connect({ isNewer: true });
+    server.assign(session, LEASE, [{ handler: 'count', payload: { to: 2, step_ms: 100 } }]);
+    expect(await server.ended(LEASE)).toMatchObject({ kind: 'SUCCESS' });
+    const beats = () => session.received.filter(({ beat }) => beat !== undefined);
+    const told = beats().length;
+    // Its end was answered with a verdict that it does not know: it is an answer.
+    await eventually(() => expect(beats().length).toBeGreaterThan(told + 2), LIMIT);
+    expect(beats().at(-1)?.beat?.heldLeases).toEqual([]);
+    expect(server.endsOf(LEASE)).toHaveLength(1);
+    expect(server.sessions).toHaveLength(1);
+  });
+
   test('gives back what it does not offer, and what is more than its slots', async () => {
     const { server, session } = await connect({}, { slots: 2 });
     server.assign(session, LEASE, [LONG, LONG, { handler: 'unknown' }, LONG]);
@@ -71,8 +122,10 @@ await describeWorkers(({ language, launch, connect }) => {
       kind: 'RETURNED',
       error: 'this worker does not offer the handler "unknown"',
     });
-    // That of TypeScript leaves it to the server to count its slots.
-    if (language !== 'typescript') expect(await server.ended(LEASE, 3)).toMatchObject({ kind: 'RETURNED' });
+    expect(await server.ended(LEASE, 3)).toMatchObject({
+      kind: 'RETURNED',
+      error: 'every slot of the worker is in use',
+    });
     expect([server.endsOf(LEASE, 0), server.endsOf(LEASE, 1)]).toEqual([[], []]);
   });
 
@@ -153,23 +206,28 @@ await describeWorkers(({ language, launch, connect }) => {
     expect(server.outputAheadMax).toBeLessThanOrEqual(100);
   });
 
-  test('tells each of many runs once', async () => {
+  test('calls the handler of each of 1,000 runs once, and tells each end once', async () => {
     const { server, session } = await connect({}, { slots: 8 });
-    const runs = 60;
+    const runs = 1_000;
     let assigned = 0;
     await eventually(() => {
       const freed = Number(session.received.at(-1)?.slotsFreed ?? 0n);
       while (assigned < runs && assigned - freed < 8) {
         server.assign(session, `${LEASE}-${assigned}`, [
-          { handler: 'resize-image', payload: { width: assigned } },
+          { handler: 'echo', payload: { text: String(assigned) } },
         ]);
         assigned += 1;
       }
       expect(freed).toBe(runs);
-    }, LIMIT);
+    }, MANY);
     for (let i = 0; i < runs; i += 1) {
       await server.ended(`${LEASE}-${i}`);
-      expect(server.endsOf(`${LEASE}-${i}`)).toMatchObject([{ kind: 'SUCCESS', result: { width: i } }]);
+      expect(server.endsOf(`${LEASE}-${i}`)).toMatchObject([
+        { kind: 'SUCCESS', result: { text: String(i) } },
+      ]);
     }
+    const written = server.outputs.filter(({ stream }) => stream === STDOUT).map(({ bytes }) => bytes);
+    const lines = Buffer.concat(written).toString().trimEnd().split('\n').map(Number);
+    expect(lines.toSorted((a, b) => a - b)).toEqual(Array.from({ length: runs }, (_, i) => i));
   });
 });

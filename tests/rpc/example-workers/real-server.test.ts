@@ -5,7 +5,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { OutcomeKind, Verdict } from '../../../packages/worker/src/protocol/index.ts';
 import { callApi, submitJobs } from '../../support/api-client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { fixedPort } from '../../support/processes.ts';
@@ -13,6 +14,7 @@ import { endServers, launchServer, type ServerProcess } from '../../support/star
 import { makeTestFolder } from '../../support/test-folder.ts';
 import { CuttableProxy } from './cuttable-proxy.ts';
 import { findWorkers, isLeftOut, nameOf, programOf } from './find-workers.ts';
+import { RawWorker } from './raw-worker.ts';
 import { endWorkers, WorkerProcess, type WorkerProcessOptions } from './worker-process.ts';
 
 interface RunView {
@@ -63,6 +65,43 @@ async function runWith(jobId: string, status: string): Promise<RunView> {
     return run;
   }, LIMIT);
 }
+
+test('an end and a checkpoint of an earlier epoch are refused, and unknown fields are ignored (hazard 14)', async () => {
+  const handler = 'by-hand';
+  const raw = new RawWorker({ server: server.address, key: await server.adminKey(), handler });
+  onTestFinished(() => raw.close());
+  const jobId = await submit({ handler });
+  const end = (leaseId: string, epoch: number, outcomes: { position: number; kind: number }[] = []) =>
+    raw.say({
+      ended: [
+        {
+          ...{ leaseId, positions: [0], epochs: [epoch], outcomes },
+          ...{ startedAtMs: [0n], endedAtMs: [BigInt(Date.now())] },
+        },
+      ],
+    });
+  const [first] = await raw.all('assigns', 1);
+  expect(first?.epochs).toEqual([1]);
+  // Given back, it is handed out again, with a later epoch.
+  end(first!.leaseId, 1, [{ position: 0, kind: OutcomeKind.RETURNED }]);
+  const [, second] = await raw.all('assigns', 2);
+  expect(second?.epochs).toEqual([2]);
+  end(first!.leaseId, 1);
+  end(second!.leaseId, 1);
+  const checkpoint = { leaseId: second!.leaseId, position: 0, value: '7' };
+  raw.say({ checkpoints: [{ ...checkpoint, sequence: 1, epoch: 1 }] });
+  raw.say({ checkpoints: [{ ...checkpoint, sequence: 2, epoch: 2 }] });
+  const answers = await raw.all('checkpointAnswers', 2);
+  expect(answers.map(({ sequence, error }) => [sequence, error === ''])).toEqual([
+    [1, false],
+    [2, true],
+  ]);
+  const stale = (await raw.all('settled', 3)).slice(1);
+  expect(stale.map(({ verdicts }) => verdicts)).toEqual([[Verdict.STALE], [Verdict.STALE]]);
+  expect(['CLAIMED', 'RUNNING']).toContain((await runOf(jobId)).status);
+  end(second!.leaseId, 2);
+  await runWith(jobId, 'SUCCESS');
+});
 
 describe.each(await findWorkers())('$language', (found) => {
   describe.skipIf(isLeftOut(found))(nameOf(found), () => {

@@ -13,6 +13,7 @@ import {
   type SessionRequest,
   type SessionResponse,
   SessionResponseSchema,
+  type Verdict,
   WorkerService,
 } from '../../../packages/worker/src/protocol/generated/carillon/worker/v1/workers_pb.js';
 import { eventually } from '../../support/eventually.ts';
@@ -35,6 +36,12 @@ export interface Script {
   draining: boolean;
   /** Refuses every stream with this. */
   refusal: ConnectError | undefined;
+  /** What the welcome says is spoken. */
+  readonly protocol: number;
+  /** Answers hellos with this instead of a welcome. */
+  readonly goodbye: Goodbye | undefined;
+  /** Says in every message what this protocol does not know, and answers ends with a verdict of a later one. */
+  readonly isNewer: boolean;
   /** Does not end the stream of a worker that leaves. */
   readonly ignoresLeave: boolean;
 }
@@ -57,20 +64,37 @@ export interface ToldEnd {
 }
 
 export const KEY = 'a-worker-key';
+interface Goodbye {
+  readonly reason: string;
+  readonly dialAgain: boolean;
+}
+
 const LIMIT_MS = 60_000;
+const LATER_VERDICT = 99 as Verdict;
+/** The numbers of fields are below 2^29. */
+const LATER_FIELD = { no: 536_870_911, wireType: 2, data: Uint8Array.of(3, 1, 2, 3) };
 
 export class Session {
   readonly received: SessionRequest[] = [];
   #waiting: SessionResponse[] = [];
   #wake = Promise.withResolvers<void>();
   isOver = false;
+  readonly #isNewer: boolean;
+
+  constructor({ isNewer = false } = {}) {
+    this.#isNewer = isNewer;
+  }
 
   get hello() {
     return this.received[0]?.hello;
   }
 
   send(message: MessageInitShape<typeof SessionResponseSchema>): void {
-    this.#waiting.push(create(SessionResponseSchema, message));
+    const response = create(SessionResponseSchema, message);
+    if (this.#isNewer)
+      for (const part of [response, response.welcome, response.beatAnswer, ...response.assigns])
+        if (part) part.$unknown = [LATER_FIELD];
+    this.#waiting.push(response);
     this.#wake.resolve();
   }
 
@@ -107,6 +131,7 @@ export class ScriptedServer {
     this.script = {
       ...{ beatMs: 200, trustMs: 30_000, outputWindow: 64 * 1_024, isMute: false, keepsEndsOpen: false },
       ...{ checkpointError: '', unknownLeases: [], buries: false, draining: false, ignoresLeave: false },
+      ...{ isNewer: false, protocol: 1, goodbye: undefined },
       refusal: undefined,
       ...script,
     };
@@ -153,7 +178,12 @@ export class ScriptedServer {
     );
   }
 
-  assign(session: Session, leaseId: string, runs: readonly RunToAssign[]): void {
+  assign(
+    session: Session,
+    leaseId: string,
+    runs: readonly RunToAssign[],
+    more: Pick<MessageInitShape<typeof SessionResponseSchema>, 'cancels'> = {},
+  ): void {
     const column = <T>(read: (run: RunToAssign, index: number) => T): T[] => runs.map(read);
     const extras = runs.flatMap(({ checkpoint = '', secrets = [] }, position) =>
       checkpoint === '' && secrets.length === 0 ? [] : [{ position, checkpoint, secrets: [...secrets] }],
@@ -171,7 +201,7 @@ export class ScriptedServer {
       payloads: column(({ payload = {} }) => JSON.stringify(payload)),
       extras,
     };
-    session.send({ assigns: [assign] });
+    session.send({ assigns: [assign], ...more });
   }
 
   /** The ends that were told of a run, each time it was told. */
@@ -206,7 +236,7 @@ export class ScriptedServer {
       this.refused += 1;
       throw this.script.refusal;
     }
-    const session = new Session();
+    const session = new Session({ isNewer: this.script.isNewer });
     this.sessions.push(session);
     void this.#read(session, requests).finally(() => session.end());
     yield* session.messages();
@@ -227,15 +257,26 @@ export class ScriptedServer {
     const { beatMs, trustMs, outputWindow, isMute, keepsEndsOpen, checkpointError, buries, draining } =
       this.script;
     const unknownLeases = [...this.script.unknownLeases];
-    if (hello && !isMute) {
+    if (hello && this.script.goodbye) session.send({ goodbye: this.script.goodbye });
+    else if (hello && !isMute) {
       const { workerId } = hello;
       const times = { beatMs, trustMs };
-      session.send({ welcome: { protocol: 1, workerId, ...times, outputWindow, unknownLeases, draining } });
+      session.send({
+        welcome: {
+          protocol: this.script.protocol,
+          workerId,
+          ...times,
+          outputWindow,
+          unknownLeases,
+          draining,
+        },
+      });
     }
     if (beat && !isMute) {
       this.script.buries = false;
       session.send({ beatAnswer: { sequence: beat.sequence, unknownLeases, buried: buries, draining } });
     }
+    const verdict = this.script.isNewer ? LATER_VERDICT : 0;
     for (const { leaseId, positions, epochs, outcomes } of ended) {
       for (const [i, position] of positions.entries()) {
         const outcome = outcomes.find((each) => each.position === position);
@@ -249,7 +290,7 @@ export class ScriptedServer {
         this.#ends.set(name, [...(this.#ends.get(name) ?? []), end]);
       }
       if (!keepsEndsOpen)
-        session.send({ settled: [{ leaseId, positions, verdicts: positions.map(() => 0) }] });
+        session.send({ settled: [{ leaseId, positions, verdicts: positions.map(() => verdict) }] });
     }
     for (const { sequence, leaseId, position, value } of checkpoints) {
       this.checkpoints.push({ leaseId, position, value: JSON.parse(value) });

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { createLog } from '@carillon/foundation';
 import { createWorker, HandlerError, type RunContext } from '../../../packages/worker/src/index.ts';
-import { visit } from './chaos/visit.ts';
+import { deaf, visit } from './chaos/visit.ts';
 
 const { values } = parseArgs({
   options: {
@@ -65,8 +65,8 @@ worker
     return { waited_ms: number(run, 'ms', 1_000) };
   });
 
-// In the chaos test alone.
-if (process.env.VISITOR !== undefined) worker.handle('visit', visit);
+// In some tests alone.
+if (process.env.VISITOR !== undefined) worker.handle('visit', visit).handle('deaf', deaf);
 
 try {
   await worker.run();

@@ -30,6 +30,7 @@ import type {
   WorkerHome,
 } from '../runtime/worker-home.ts';
 import { DialOrder } from './dial-order.ts';
+import { DisownedLeases } from './disowned-leases.ts';
 import { RemoteChannel } from './remote-channel.ts';
 import { SessionStream, StreamBroken } from './session-stream.ts';
 import { whyBroken } from './why-broken.ts';
@@ -96,6 +97,7 @@ export class RemoteHome implements WorkerHome {
   #times = { beatMs: 3_000, trustMs: 12_000 };
   /** The latest runs. */
   readonly #handedOut = new Set<string>();
+  readonly #disowned = new DisownedLeases();
   /** Not before this instant, monotonic. */
   #dialAt = 0;
   #isDraining = false;
@@ -133,15 +135,17 @@ export class RemoteHome implements WorkerHome {
     if (!stream?.isWelcome) return this.#connect();
     const sentAt = this.#options.clock.monotonic();
     const { stuckCount } = this.#worker;
-    const beating = stream.beat(this.#worker.heldLeases(), stuckCount);
+    const beating = stream.beat([...this.#disowned.without(this.#worker.heldRuns()).keys()], stuckCount);
     const { buried, draining } = await this.#answered(stream, beating);
     return buried ? undefined : { sentAt, draining, ...this.#times };
   }
 
   ended(reports: readonly RunReport[]): Promise<readonly ReportAnswer[]> {
     const stream = this.#stream;
-    if (!stream?.isWelcome) return Promise.reject(new StreamBroken('no server is connected'));
-    return stream.tell(reports);
+    return this.#disowned.ended(reports, (own) => {
+      if (!stream?.isWelcome) return Promise.reject(new StreamBroken('no server is connected'));
+      return stream.tell(own);
+    });
   }
 
   /** The server sends again what its storage does not take: here only the stream can fail, or a report that no message can hold. */
@@ -226,7 +230,7 @@ export class RemoteHome implements WorkerHome {
     this.channel.attach(stream.frames, {
       ...{ window: outputWindow, resultBytesMax: Number(resultBytesMax) },
     });
-    this.#worker.stopUnknown(unknownLeases as LeaseId[]);
+    this.#disown(unknownLeases as LeaseId[]);
     return { sentAt, draining, ...this.#times };
   }
 
@@ -253,7 +257,7 @@ export class RemoteHome implements WorkerHome {
       frame.hello = create(HelloSchema, {
         ...{ protocol: PROTOCOL, workerId, session, name, language, version, executing },
         bootId: this.#bootId,
-        heldRuns: Array.from(this.#worker.heldRuns(), ([leaseId, positions]) =>
+        heldRuns: Array.from(this.#disowned.without(this.#worker.heldRuns()), ([leaseId, positions]) =>
           create(HeldRunsSchema, { leaseId, positions: [...positions] }),
         ),
         askedToDrain: this.#worker.isDraining,
@@ -297,10 +301,11 @@ export class RemoteHome implements WorkerHome {
     const { welcome, beatAnswer, assigns, cancels, settled, checkpointAnswers, outputsTaken } = frame;
     if (beatAnswer) {
       this.#isBuried = beatAnswer.buried;
-      if (!beatAnswer.buried) this.#worker.stopUnknown(beatAnswer.unknownLeases as LeaseId[]);
+      this.#disown(beatAnswer.buried ? this.#worker.heldLeases() : (beatAnswer.unknownLeases as LeaseId[]));
       stream.beaten(beatAnswer);
     }
-    if (welcome) stream.welcome.resolve(welcome);
+    if (welcome && welcome.protocol > PROTOCOL) this.#goodbye(unknownProtocol(welcome.protocol));
+    else if (welcome) stream.welcome.resolve(welcome);
     for (const each of settled) stream.settled(each);
     // Before the runs: one that shares a frame with its cancel is not started.
     if (cancels.length > 0) this.#worker.cancel(cancels.map(({ runId }) => runId as RunId));
@@ -314,6 +319,13 @@ export class RemoteHome implements WorkerHome {
     for (const each of frame.resultPartAnswers) this.channel.results.answered(each.sequence, each);
     for (const { bytes } of outputsTaken) this.channel.taken(Number(bytes));
     if (frame.goodbye) this.#goodbye(frame.goodbye);
+  }
+
+  /** Others may have been given the runs: these are stopped, and nothing is said of them any more. */
+  #disown(leases: readonly LeaseId[]): void {
+    if (leases.length === 0) return;
+    this.#disowned.add(leases, this.#worker.heldLeases());
+    this.#worker.stopUnknown(leases);
   }
 
   /** Rule 3 of the protocol: what was handed out before is not started again. */
@@ -331,7 +343,7 @@ export class RemoteHome implements WorkerHome {
     if (runs.length > 0) this.#worker.accept({ ...batch, runs });
   }
 
-  #goodbye({ reason, dialAgain, afterMs }: Goodbye): void {
+  #goodbye({ reason, dialAgain, afterMs }: Omit<Goodbye, '$typeName'>): void {
     const { clock, log } = this.#options;
     this.#dialAt = Math.max(this.#dialAt, clock.monotonic() + afterMs);
     if (dialAgain) log.warn({ reason }, 'the server ends the stream');
@@ -379,4 +391,9 @@ export class RemoteHome implements WorkerHome {
     const atMost = Math.min(PAUSE_MS_MAX, this.#times.trustMs / PAUSES_PER_TRUST);
     return PAUSE_MS_MIN + this.#options.random.next() * Math.max(0, atMost - PAUSE_MS_MIN);
   }
+}
+
+function unknownProtocol(protocol: number): Omit<Goodbye, '$typeName'> {
+  const reason = `the server speaks protocol ${protocol}, and this worker knows ${PROTOCOL}; use a newer version of its library`;
+  return { reason, dialAgain: false, afterMs: 0 };
 }

@@ -1,4 +1,4 @@
-// Built into the example worker by the chaos test: one more handler, `visit` (see visit.ts).
+// Built into the example worker by tests: two more handlers, `visit` and `deaf` (see visit.ts).
 package main
 
 import (
@@ -12,7 +12,17 @@ import (
 	"strings"
 )
 
-func init() { handlers["visit"] = visit }
+func init() { handlers["visit"], handlers["deaf"] = visit, deaf }
+
+func deaf(_ context.Context, run *Run) (any, error) {
+	var payload struct {
+		Ms int `json:"ms"`
+	}
+	if err := json.Unmarshal(run.Payload, &payload); err != nil {
+		return nil, err
+	}
+	return payload, pause(context.Background(), payload.Ms)
+}
 
 func visit(ctx context.Context, run *Run) (any, error) {
 	var payload struct {

@@ -1,11 +1,16 @@
 /**
- * The handler of the chaos test, in TypeScript; visit.go and visiting_worker.py do the same. An attempt is one connection to the receiver:
+ * Handlers of tests alone. `deaf` takes its time whatever it is told. `visit` is that of the chaos test, in TypeScript; visit.go and visiting_worker.py do the same. An attempt is one connection to the receiver:
  * it says `begin`, then `step` before each step and `saved` once the checkpoint is durable, then `end`. Every word is answered.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunContext } from '../../../../packages/worker/src/index.ts';
+
+export async function deaf({ payload }: RunContext): Promise<object> {
+  await sleep(Number(payload.ms));
+  return payload;
+}
 
 export async function visit(run: RunContext): Promise<object> {
   const { to = 1, step_ms: stepMs = 0, port = 0, saves = false } = run.payload;

@@ -1,4 +1,4 @@
-"""The example worker in Python with one more handler, `visit` (see visit.ts)."""
+"""The example worker in Python with two more handlers, `visit` and `deaf` (see visit.ts)."""
 
 import json
 import os
@@ -36,6 +36,18 @@ def visit(run):
     return {"visited": to, "started_at": started_at}
 
 
+def deaf(run):
+    from run import Stopped
+
+    until = time.monotonic() + run.payload["ms"] / 1000
+    while time.monotonic() < until:
+        try:
+            time.sleep(until - time.monotonic())
+        except Stopped:
+            pass
+    return run.payload
+
+
 if __name__ == "__main__":
     import asyncio
 
@@ -46,6 +58,7 @@ if __name__ == "__main__":
     import visiting_worker
 
     handlers.HANDLERS["visit"] = visiting_worker.visit
+    handlers.HANDLERS["deaf"] = visiting_worker.deaf
     code = asyncio.run(main.work(main.parse_arguments()))
     sys.stderr.flush()
     os._exit(code)
