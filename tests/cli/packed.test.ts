@@ -13,6 +13,7 @@ import { launchCarillon, runCarillon } from './run-carillon.ts';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../..');
+const SOON = { withinMs: 60_000 };
 const INSTALL = ['install', '--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'];
 
 let folder = '';
@@ -130,6 +131,75 @@ void (() => isCarillonError(new Error('no'), 'job_lost'));
     stdout: 'completed 2 hello Ada\nfailed 1 not now\njob_not_found 404\n',
     stderr: '',
   });
+});
+
+test('a worker installs from its tarball and those it needs, and works for a server', async () => {
+  const project = await projectWith('worker', [
+    '@carillon/worker',
+    '@carillon/domain',
+    '@carillon/foundation',
+  ]);
+  await writeFile(
+    join(project, 'use.ts'),
+    `import { createWorker } from '@carillon/worker';
+
+const worker = createWorker({
+  servers: [process.env.CARILLON_URL ?? ''],
+  key: process.env.CARILLON_KEY ?? '',
+  slots: 2,
+  onConnected: ({ server }) => console.log('connected to', server),
+});
+worker.handle('greet', ({ payload }) => \`hello \${payload.name}\`);
+await worker.run();
+// @ts-expect-error: a worker has slots
+void (() => createWorker({ servers: [], key: '' }));
+`,
+  );
+  const types = `--typeRoots ${join(ROOT, 'node_modules/@types')} --types node --lib es2024,esnext.disposable`;
+  expect(await typeErrors(project, `${types} --module nodenext use.ts`)).toBe('');
+
+  const home = join(everything, 'home');
+  await mkdir(home);
+  const program = [join(everything, 'node_modules/.bin/carillon')] as const;
+  const url = `http://127.0.0.1:${await fixedPort()}`;
+  const carillon = (args: string[]) =>
+    runCarillon(args, { cwd: home, program, env: { CARILLON_URL: url, CARILLON_DATA: '.carillon' } });
+  const server = launchCarillon(['start', '--port', new URL(url).port, '--log-level', 'warn'], {
+    ...{ cwd: home, program },
+  });
+  const ended = [server.ended];
+  try {
+    await eventually(() => expect(server.said.stdout, server.said.stderr).toContain('is ready'), SOON);
+    const made = await carillon([
+      'keys',
+      'create',
+      'greeters',
+      '--worker',
+      '--handlers',
+      'greet',
+      '-o',
+      'json',
+    ]);
+    const { key } = JSON.parse(made.stdout) as { key: string };
+    const worker = launchCarillon(['use.js'], {
+      ...{ cwd: project, program: [process.execPath], env: { CARILLON_URL: url, CARILLON_KEY: key } },
+    });
+    ended.push(worker.ended);
+    try {
+      await eventually(() => expect(worker.said.stdout, worker.said.stderr).toContain('connected to'), SOON);
+      const job = ['jobs', 'create', 'hello', '--handler', 'greet', '--payload', '{"name": "Ada"}', '--wait'];
+      const run = await carillon(job);
+      expect(run, run.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining('hello Ada') });
+    } finally {
+      worker.signal('SIGTERM');
+    }
+  } finally {
+    server.signal('SIGTERM');
+  }
+  expect((await Promise.all(ended)).map(({ code, stderr }) => [code, stderr])).toEqual([
+    [0, ''],
+    [0, ''],
+  ]);
 });
 
 test('the client installs alone, with types that hold and nothing it depends on', async () => {
