@@ -45,8 +45,9 @@ export class WorkerTrust implements RunTrust {
   }
 
   get state(): TrustState {
-    this.#compareClocks();
-    if (this.#clock.monotonic() >= this.#endsAt) return 'over';
+    const now = this.#clock.monotonic();
+    if (now >= this.#endsAt) return 'over';
+    this.#compareClocks(now);
     return this.#isDoubted ? 'doubted' : 'given';
   }
 
@@ -62,7 +63,7 @@ export class WorkerTrust implements RunTrust {
     this.#aheadMs = aheadMs;
     this.#isDoubted = false;
     this.#tell();
-    this.#compareClocks();
+    this.#compareClocks(this.#clock.monotonic());
   }
 
   /** Until it ends. */
@@ -79,9 +80,9 @@ export class WorkerTrust implements RunTrust {
     return () => this.#listeners.delete(listener);
   }
 
-  #compareClocks(): void {
-    const now = this.#clock.monotonic();
-    if (this.#isDoubted || now >= this.#endsAt || this.aheadMs() - this.#aheadMs <= AHEAD_MS_MAX) return;
+  #compareClocks(now: number): void {
+    if (this.#isDoubted || now >= this.#endsAt) return;
+    if (this.#clock.now() - now - this.#aheadMs <= AHEAD_MS_MAX) return;
     this.#isDoubted = true;
     this.#endsAt = Math.min(this.#endsAt, now + DOUBT_MS_MAX);
     this.#tell();
