@@ -188,7 +188,9 @@ void (() => createWorker({ servers: [], key: '' }));
       await eventually(() => expect(worker.said.stdout, worker.said.stderr).toContain('connected to'), SOON);
       const job = ['jobs', 'create', 'hello', '--handler', 'greet', '--payload', '{"name": "Ada"}', '--wait'];
       const run = await carillon(job);
-      expect(run, run.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining('hello Ada') });
+      expect(run, run.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining('SUCCESS') });
+      const shown = await carillon(['runs', 'show', 'hello', '-o', 'json']);
+      expect(shown, shown.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining('hello Ada') });
     } finally {
       worker.signal('SIGTERM');
     }
