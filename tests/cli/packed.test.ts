@@ -193,6 +193,8 @@ void (() => createWorker({ servers: [], key: '' }));
       expect(shown, shown.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining('hello Ada') });
     } finally {
       worker.signal('SIGTERM');
+      // Else it says that its server has gone.
+      await worker.ended;
     }
   } finally {
     server.signal('SIGTERM');
