@@ -4,7 +4,7 @@
  */
 import type { DescMessage } from '@bufbuild/protobuf';
 import { cloudEvent, EVENTS_QUERY, type EventsQuery, rpc, toEventsQuery } from '@carillon/contract';
-import { writeEventCursor } from '@carillon/domain';
+import { refuseValue, writeEventCursor } from '@carillon/domain';
 import { type Clock, sleep } from '@carillon/foundation';
 import type { Operations } from '../../operations/operations.ts';
 import { reading } from '../api/operation.ts';
@@ -20,7 +20,8 @@ export function eventMethods({ operations, clock }: { operations: Operations; cl
     unary(method.listEvents, 'events.read', async ({ caller, request }) => {
       const query = eventsQuery(rpc.ListEventsRequestSchema, request);
       const { events, through } = await operations.readEvents(caller, query);
-      return { events: events.map(eventMessage), nextAfterId: writeEventCursor(through) };
+      const next = writeEventCursor(through);
+      return { events: events.map(eventMessage), nextAfterId: next, nextPageToken: next };
     }),
     serverStream(method.watchEvents, 'events.read', async function* (call) {
       const { caller, request, recognise, signal } = call;
@@ -79,13 +80,22 @@ async function unlessQuiet<T>(
   }
 }
 
+const SAME = [
+  ['limit', 'page_size'],
+  ['after_id', 'page_token'],
+] as const;
 const EVENTS = reading(EVENTS_QUERY, (read) => toEventsQuery(read, undefined));
 
 function eventsQuery(
   schema: typeof rpc.WatchEventsRequestSchema | typeof rpc.ListEventsRequestSchema,
   request: rpc.WatchEventsRequest | rpc.ListEventsRequest,
 ): EventsQuery {
-  return readFields(EVENTS, rpc.fieldsOf(schema as DescMessage, request), { isQuery: true }) as EventsQuery;
+  const fields = rpc.fieldsOf(schema as DescMessage, request);
+  for (const [one, other] of SAME) {
+    if (fields[one] === undefined || fields[other] === undefined) continue;
+    refuseValue(other, `${one} and ${other} say the same thing; give only one of them.`, 'field_conflict');
+  }
+  return readFields(EVENTS, fields, { isQuery: true, cursor: 'cursor' }) as EventsQuery;
 }
 
 function eventMessage(event: Parameters<typeof cloudEvent>[0]): rpc.Event {

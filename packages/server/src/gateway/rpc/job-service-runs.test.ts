@@ -132,5 +132,18 @@ describe('runs', () => {
     expect(rest.events).toMatchObject([{ type: 'io.carillon.job.paused' }]);
     expect((await jobs.listEvents({ labels, afterId: rest.nextAfterId })).events).toEqual([]);
     expect(await refusalOf(jobs.listEvents({ limit: -1 }))).toMatchObject({ detail: { field: 'limit' } });
+    // As every other list.
+    const page = await jobs.listEvents({ labels, pageSize: 1 });
+    expect(page.events).toEqual(first.events);
+    const next = await jobs.listEvents({ labels, pageToken: page.nextPageToken });
+    expect([next.events, next.nextPageToken]).toEqual([rest.events, rest.nextAfterId]);
+    for (const [request, field] of [
+      [{ pageSize: -1 }, 'page_size'],
+      [{ pageToken: 'x' }, 'page_token'],
+      [{ limit: 1, pageSize: 1 }, 'page_size'],
+      [{ afterId: first.nextAfterId, pageToken: first.nextAfterId }, 'page_token'],
+    ] as const) {
+      expect(await refusalOf(jobs.listEvents(request))).toMatchObject({ detail: { field } });
+    }
   });
 });
