@@ -126,7 +126,7 @@ export const runCommands: readonly CommandSpec[] = [
     examples: [`carillon runs cancel ${RUN}`, `carillon runs cancel ${RUN} --yes`],
     question: (count) => `Cancel ${count === 1 ? 'this run' : `these ${count} runs`} for good?`,
     act: (client, id) => client.runs.cancel(id),
-    sentence: (id, { status }) => `${status === 'cancelled' ? 'Cancelled' : 'Asked to stop'} ${id}`,
+    sentence: (id, { outcome }) => `${outcome === 'cancelled' ? 'Cancelled' : 'Asked to stop'} ${id}`,
   }),
   command('runs rerun', 'Run again what has run', {
     arguments: [RUN_ID],

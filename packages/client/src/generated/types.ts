@@ -277,13 +277,13 @@ export interface JobCreated extends JobChanged {
 export type BatchAnswer = {
   readonly job_id: string;
   readonly outcome: 'submitted';
-  /** The older name of outcome. */
+  /** @deprecated The older name of outcome. */
   readonly status: 'submitted';
   /** False: accepted before, under the same Idempotency-Key. */
   readonly created: boolean;
 } | {
   readonly outcome: 'refused';
-  /** The older name of outcome. */
+  /** @deprecated The older name of outcome. */
   readonly status: 'refused';
   readonly error: Problem;
 };
@@ -473,7 +473,7 @@ export interface JobChanged {
 export interface JobRemoved {
   readonly job_id: string;
   readonly outcome: 'deleted';
-  /** The older name of outcome. */
+  /** @deprecated The older name of outcome. */
   readonly status: 'deleted';
 }
 

@@ -231,14 +231,14 @@ export const batchAnswer = z.array(
       .strictObject({
         job_id: z.uuid(),
         outcome: z.literal('submitted'),
-        status: z.literal('submitted').describe('The older name of outcome.'),
+        status: deprecated(z.literal('submitted'), 'outcome'),
         created: z.boolean().describe('False: accepted before, under the same Idempotency-Key.'),
       })
       .meta({ id: 'JobOfBatch' }),
     z
       .strictObject({
         outcome: z.literal('refused'),
-        status: z.literal('refused').describe('The older name of outcome.'),
+        status: deprecated(z.literal('refused'), 'outcome'),
         error: problemAnswer,
       })
       .meta({ id: 'JobRefused' }),
@@ -249,7 +249,7 @@ export const jobRemovedAnswer = z
   .strictObject({
     job_id: z.uuid(),
     outcome: z.literal('deleted'),
-    status: z.literal('deleted').describe('The older name of outcome.'),
+    status: deprecated(z.literal('deleted'), 'outcome'),
   })
   .meta({ id: 'JobRemoved' });
 

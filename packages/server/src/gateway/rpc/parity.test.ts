@@ -1,4 +1,6 @@
 /** REST and RPC do the same: every operation has a call or a reason why not, and what one of them takes and answers, the other does. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { DescField, DescMessage, DescMethod } from '@bufbuild/protobuf';
 import { rpc, unwrapped } from '@carillon/contract';
 import { systemClock } from '@carillon/foundation';
@@ -112,3 +114,56 @@ function inSchedule({ name, parent }: DescField): string {
   const names: Readonly<Record<string, string>> = { type: 'schedule_type', time: 'schedule_time' };
   return parent.typeName === rpc.ScheduleSchema.typeName ? (names[name] ?? name) : name;
 }
+
+/** Marks of the fields that both have, of those within them too. */
+function marksOf(
+  schema: z.ZodType,
+  message: DescMessage,
+  names: Readonly<Record<string, string>> = {},
+): { field: string; rest: boolean; rpc: boolean }[] {
+  const plain = unwrapped(schema);
+  if (plain instanceof z.ZodArray) return marksOf(plain.element as z.ZodType, message, names);
+  if (plain instanceof z.ZodUnion)
+    return plain.options.flatMap((option) => marksOf(option as z.ZodType, message, names));
+  if (!(plain instanceof z.ZodObject)) return [];
+  return Object.entries(plain.shape as Record<string, z.ZodType>).flatMap(([name, property]) => {
+    const field = [...message.fields, ...message.fields.flatMap(inner)].find(
+      (one) => one.name === (names[name] ?? name),
+    );
+    if (field === undefined) return [];
+    const marks = { rest: property.meta()?.deprecated === true, rpc: field.deprecated };
+    const within = field.message ? marksOf(property, field.message) : [];
+    return [{ field: `${field.parent.name}.${name}`, ...marks }, ...within];
+  });
+}
+
+describe('what is deprecated', () => {
+  test('is marked in OpenAPI and in the proto files alike', () => {
+    const marks = BOUND.flatMap(({ operation, binding }) => {
+      const schema = Object.entries(operation.answers).find(([status]) => Number(status) < 300)?.[1].schema;
+      return schema ? marksOf(schema, binding.method.output, binding.names) : [];
+    });
+    const one = (is: (mark: (typeof marks)[number]) => boolean) => [
+      ...new Set(marks.filter(is).map(({ field }) => field)),
+    ];
+    expect(
+      one(({ rest, rpc: marked }) => rest && !marked),
+      'not marked in proto',
+    ).toEqual([]);
+    expect(
+      one(({ rest, rpc: marked }) => !rest && marked),
+      'not marked in OpenAPI',
+    ).toEqual([]);
+    expect(one(({ rest }) => rest)).toEqual(expect.arrayContaining(['Run.executor_id', 'LogLine.timestamp']));
+  });
+
+  test('is what the proto files call an older name', () => {
+    const folder = join(import.meta.dirname, '../../../../contract/proto/carillon/v1');
+    const lines = readdirSync(folder).flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n'));
+    const differing = lines.filter((line, index) => {
+      const isOlder = /^ *\/\/ (The|An) older name of \w+\.$/.test(lines[index - 1] ?? '');
+      return isOlder !== /\[deprecated = true\];$/.test(line);
+    });
+    expect(differing).toEqual([]);
+  });
+});
