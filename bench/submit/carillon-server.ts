@@ -14,8 +14,12 @@ export type ExecutionFigures = { readonly ran: number; readonly p50Ms: number; r
 const { DATABASE_URL = '', DATA_FOLDER = '' } = process.env;
 const flags = ['--database-url', DATABASE_URL, '--data', DATA_FOLDER, '--port', '0'];
 // The generator is one caller with one key: what is measured is the server, not its patience with one caller.
+const WITHOUT_LIMITS = [
+  ...['--rate-limit-key-per-second', '0', '--rate-limit-address-per-second', '0'],
+  ...['--connections-address-max', '10000'],
+];
 const loaded = loadConfig({
-  argv: [...flags, '--rate-limit-key-per-second', '0', '--rate-limit-address-per-second', '0'],
+  argv: [...flags, ...WITHOUT_LIMITS],
   env: {},
   cwd: DATA_FOLDER,
 });

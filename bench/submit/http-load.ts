@@ -1,6 +1,7 @@
 /**
  * One-by-one POSTs over kept connections, written and read as bytes: the generator shares the cores with what it measures,
- * so it spends as little as it can. Each connection sends its next request when the answer to the last has come.
+ * so it spends as little as it can. Each connection sends its next request when the answer to the last has come. At a rate, the load is open as
+ * long as there is a free connection: requests are sent when they are planned, however slowly the ones before are answered.
  */
 import { connect, type Socket } from 'node:net';
 import { percentile } from '../percentile.ts';
@@ -25,7 +26,7 @@ export async function postAll(order: LoadOrder) {
   const { bodies, connections, perSecond } = order;
   const requests = bodies.map((body) => requestOf(order, body));
   const delaysMs: number[] = [];
-  /** From writing the request to its answer, of accepted ones: what the server alone decides. */
+  /** Of accepted ones, from when they should have been sent. */
   const acceptedMs: number[] = [];
   /** Every answer but 201, by its status. */
   const refused: Record<string, number> = {};
@@ -33,26 +34,42 @@ export async function postAll(order: LoadOrder) {
   let accepted = 0;
   const startedAt = performance.now();
 
+  const send = async (connection: Connection, index: number, sentAt: number): Promise<void> => {
+    order.onSend?.(index);
+    const status = await connection.ask(requests[index]!);
+    const tookMs = performance.now() - sentAt;
+    delaysMs.push(tookMs);
+    if (status === '201') {
+      accepted += 1;
+      acceptedMs.push(tookMs);
+    } else refused[status] = (refused[status] ?? 0) + 1;
+  };
+  /** The next request when the answer to the last has come. */
   const drive = async (): Promise<void> => {
     const connection = await Connection.open(order.address);
-    for (let index = next++; index < requests.length; index = next++) {
-      const plannedAt = perSecond === undefined ? undefined : startedAt + (index / perSecond) * 1_000;
-      if (plannedAt !== undefined) await until(plannedAt);
-      // From when it should have been sent: waiting for a free connection is part of the wait.
-      const sentAt = plannedAt ?? performance.now();
-      order.onSend?.(index);
-      const writtenAt = performance.now();
-      const status = await connection.ask(requests[index]!);
-      const now = performance.now();
-      delaysMs.push(now - sentAt);
-      if (status === '201') {
-        accepted += 1;
-        acceptedMs.push(now - writtenAt);
-      } else refused[status] = (refused[status] ?? 0) + 1;
-    }
+    for (let index = next++; index < requests.length; index = next++)
+      await send(connection, index, performance.now());
     connection.close();
   };
-  await Promise.all(Array.from({ length: connections }, drive));
+  const pool = new Pool(order.address, connections);
+  /** From when it should have been sent: waiting for a connection is part of the wait. */
+  const sendPlanned = async (index: number, plannedAt: number): Promise<void> => {
+    const connection = await pool.take();
+    await send(connection, index, plannedAt);
+    pool.give(connection);
+  };
+  const atRate = async (rate: number): Promise<void> => {
+    const underWay: Promise<void>[] = [];
+    for (let index = 0; index < requests.length; index += 1) {
+      const plannedAt = startedAt + (index / rate) * 1_000;
+      await until(plannedAt);
+      underWay.push(sendPlanned(index, plannedAt));
+    }
+    await Promise.all(underWay);
+    pool.close();
+  };
+  if (perSecond === undefined) await Promise.all(Array.from({ length: connections }, drive));
+  else await atRate(perSecond);
 
   const seconds = (performance.now() - startedAt) / 1_000;
   const at = (values: readonly number[], share: number) =>
@@ -65,10 +82,45 @@ export async function postAll(order: LoadOrder) {
   };
 }
 
-/** Sleeps only when there is something to sleep for: a timer is late by a millisecond or so, and then several are due. */
+/** Sleeps only when there is something to sleep for: a timer is late by a millisecond or so, and then several are due. Answers are read meanwhile. */
 async function until(instant: number): Promise<void> {
   const waitMs = instant - performance.now();
   if (waitMs > 1) await new Promise((resolve) => setTimeout(resolve, waitMs));
+  else await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Opens a connection whenever none is free, up to the most there may be; then whoever needs one waits. */
+class Pool {
+  readonly #address: string;
+  readonly #most: number;
+  readonly #free: Connection[] = [];
+  readonly #waiting: ((connection: Connection) => void)[] = [];
+  #open = 0;
+
+  constructor(address: string, most: number) {
+    this.#address = address;
+    this.#most = most;
+  }
+
+  async take(): Promise<Connection> {
+    for (let one = this.#free.pop(); one !== undefined; one = this.#free.pop()) {
+      if (one.isOpen) return one;
+      this.#open -= 1;
+    }
+    if (this.#open >= this.#most) return new Promise((resolve) => this.#waiting.push(resolve));
+    this.#open += 1;
+    return Connection.open(this.#address);
+  }
+
+  give(connection: Connection): void {
+    const waiting = this.#waiting.shift();
+    if (waiting) waiting(connection);
+    else this.#free.push(connection);
+  }
+
+  close(): void {
+    for (const connection of this.#free) connection.close();
+  }
 }
 
 function requestOf({ address, path, headers }: LoadOrder, body: string): Buffer {
@@ -109,6 +161,11 @@ class Connection {
     });
   }
 
+  /** Not closed by the server, which closes what is not used. */
+  get isOpen(): boolean {
+    return !this.#socket.destroyed && this.#socket.readable;
+  }
+
   close(): void {
     this.#fail = undefined;
     this.#socket.destroy();
@@ -123,6 +180,7 @@ class Connection {
     if (Number.isNaN(length)) this.#fail?.(new Error(`an answer without a length: ${head}`));
     if (!(this.#pending.length >= headEnd + END_OF_HEAD.length + length)) return;
     this.#pending = Buffer.alloc(0);
+    this.#fail = undefined;
     this.#answer?.(head.slice(9, 12));
   }
 }
