@@ -116,6 +116,10 @@ test('carillon worker runs the built-in handlers on another machine, and SIGTERM
       'away',
       '--label',
       'gpu=a100',
+      '--http-egress',
+      'internet',
+      '--http-allow',
+      new URL(url).host,
     ],
     { cwd: one.folder, env: { CARILLON_KEY: keyed.key } },
   );
@@ -137,6 +141,18 @@ test('carillon worker runs the built-in handlers on another machine, and SIGTERM
       async () =>
         expect(await json(['runs', 'list', inward])).toMatchObject([
           { worker_id: id, status: 'FAILED', error_message: expect.stringContaining('of Carillon itself') },
+        ]),
+      SOON,
+    );
+    const inside = await createJob('inside', '--http', 'http://127.0.0.1:9/');
+    await eventually(
+      async () =>
+        expect(await json(['runs', 'list', inside])).toMatchObject([
+          {
+            worker_id: id,
+            status: 'FAILED',
+            error_message: expect.stringContaining('http.egress is "internet"'),
+          },
         ]),
       SOON,
     );
@@ -228,6 +244,19 @@ test('carillon worker with a key that may not offer its handler ends with a sent
     env: { CARILLON_KEY: keyed.key },
   });
   expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('may not offer the handler http') });
+}, 180_000);
+
+test('carillon worker with egress settings that mean nothing ends with a sentence', async () => {
+  const flags = ['worker', '--url', one.server.address, '--key', 'ck2_any', '--handlers', 'http'];
+  for (const [given, said] of [
+    [['--http-egress', 'all'], '--http-egress'],
+    [
+      ['--http-allow', 'api.example.com,http://x'],
+      '--http-allow must be hosts, addresses or networks, and has "http://x"',
+    ],
+    [['--http-deny-networks', 'ten'], '--http-deny-networks must be networks, and has "ten"'],
+  ] as const)
+    expect(await run([...flags, ...given])).toMatchObject({ code: 2, stderr: expect.stringContaining(said) });
 }, 180_000);
 
 test('carillon worker with a name that cannot be shown ends with a sentence', async () => {

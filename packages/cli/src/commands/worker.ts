@@ -1,12 +1,12 @@
 /** `worker`: the built-in handlers on any machine, as a worker of a server elsewhere. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { UnnamedPlugin, WorkerConnection } from '@carillon/worker';
+import type { EgressRules, UnnamedPlugin, WorkerConnection } from '@carillon/worker';
 import type { Cli } from '../cli.ts';
 import { command } from '../command.ts';
 import { configFolder } from '../contexts.ts';
 import { CommandFailure, UsageError } from '../errors.ts';
-import { count, labels, names, text, withDefault } from '../flags.ts';
+import { choice, count, labels, names, text, withDefault } from '../flags.ts';
 
 type WorkerLibrary = typeof import('@carillon/worker');
 type WorkerLog = NonNullable<Parameters<WorkerLibrary['createWorker']>[0]['log']>;
@@ -14,6 +14,8 @@ type WorkerLog = NonNullable<Parameters<WorkerLibrary['createWorker']>[0]['log']
 interface Connection {
   readonly servers: readonly string[];
   readonly keyFile: string | undefined;
+  /** Where http jobs may call. */
+  readonly egress: EgressRules;
   readonly log: WorkerLog;
   /** What to do whenever a server is connected. */
   readonly connected: (act: () => unknown) => void;
@@ -26,7 +28,7 @@ const BUILT_IN: Readonly<Record<string, MakeHandler>> = { http: httpHandler, scr
 /** As on a server, no job may call a server that this worker may be connected to. */
 async function httpHandler(
   { httpPlugin, gatewayEndpoints, HTTP_DEFAULTS }: WorkerLibrary,
-  { servers, connected }: Connection,
+  { servers, egress, connected }: Connection,
 ): Promise<UnnamedPlugin> {
   const find = async () => (await Promise.all(servers.map((server) => gatewayEndpoints(server)))).flat();
   let own = await find();
@@ -34,7 +36,7 @@ async function httpHandler(
   connected(async () => {
     own = await find();
   });
-  return httpPlugin({ ...HTTP_DEFAULTS, own: () => own });
+  return httpPlugin({ ...HTTP_DEFAULTS, egress, own: () => own });
 }
 
 /** As a server runs them that is not told otherwise. What this command signs in with is hidden from scripts. */
@@ -93,6 +95,32 @@ async function serversOf(cli: Cli): Promise<{ servers: readonly string[]; key: s
   return { servers: [...new Set(servers)], key };
 }
 
+interface EgressFlags {
+  readonly httpEgress?: EgressRules['profile'];
+  readonly httpAllow?: readonly string[];
+  readonly httpDenyNetworks?: readonly string[];
+}
+
+/** As the settings of a server of these names. */
+function egressOf(
+  { parseAllowEntry, parseNetwork }: WorkerLibrary,
+  { httpEgress: profile = 'open', httpAllow: allow = [], httpDenyNetworks: denyNetworks = [] }: EgressFlags,
+): EgressRules {
+  const entry = allow.find((text) => parseAllowEntry(text) === undefined);
+  if (entry !== undefined)
+    throw new UsageError(
+      `--http-allow must be hosts, addresses or networks, and has "${entry}".`,
+      'Such as api.example.com, *.example.com:443 or 10.0.0.0/8, with commas.',
+    );
+  const network = denyNetworks.find((text) => parseNetwork(text) === undefined);
+  if (network !== undefined)
+    throw new UsageError(
+      `--http-deny-networks must be networks, and has "${network}".`,
+      'Such as 10.0.0.0/8, with commas.',
+    );
+  return { profile, allow, denyNetworks };
+}
+
 interface TlsFlags {
   readonly tlsCa?: string;
   readonly tlsCert?: string;
@@ -118,6 +146,19 @@ export const worker = command('worker', 'Run jobs on this machine for a server e
     slots: withDefault(count('--slots <count>', 'Runs at the same time'), '8'),
     name: text('--name <name>', 'What it is called in lists [the name of this machine]'),
     labels: labels('--label <name=value>', 'For people, such as gpu=a100; may be repeated'),
+    httpEgress: choice(
+      '--http-egress <profile>',
+      'Where http jobs may call: anywhere but what is always refused [open], public addresses, or what --http-allow names',
+      ['open', 'internet', 'listed'],
+    ),
+    httpAllow: names(
+      '--http-allow <entries>',
+      'What http jobs may call besides: host, *.host, address or network, each with or without :port',
+    ),
+    httpDenyNetworks: names(
+      '--http-deny-networks <networks>',
+      'What http jobs must not call, besides what is always refused',
+    ),
     tlsCa: text(
       '--tls-ca <file>',
       'Authority that signed the certificate of the server (or CARILLON_TLS_CA)',
@@ -134,6 +175,7 @@ export const worker = command('worker', 'Run jobs on this machine for a server e
     'carillon worker --url https://10.0.0.5:7420 --url https://10.0.0.6:7420 --handlers http',
     'carillon worker --url https://10.0.0.5:7420 --handlers http --tls-ca ca.pem --tls-cert worker.pem --tls-key worker-key.pem',
     'carillon worker --handlers http --slots 16 --label zone=eu-1 --label disk=ssd',
+    'carillon worker --handlers http --http-egress internet --http-allow hooks.corp.example,10.20.0.0/16:8080',
   ],
   async run({ options: { handlers = [], slots, name, labels: given, drain, ...files }, cli }) {
     const known = Object.keys(BUILT_IN).join(', ');
@@ -148,6 +190,7 @@ export const worker = command('worker', 'Run jobs on this machine for a server e
     const { servers, key } = await serversOf(cli);
     // Loaded here: other commands do not need it.
     const library = await import('@carillon/worker');
+    const egress = egressOf(library, files);
     const tls = tlsFiles(files, cli.world);
     const { words, connected } = logTo(cli);
     const running = library.createWorker({
@@ -160,7 +203,13 @@ export const worker = command('worker', 'Run jobs on this machine for a server e
     for (const handler of new Set(handlers))
       running.handle(
         handler,
-        await BUILT_IN[handler]!(library, { servers, connected, keyFile: tls.keyFile, log: words.log }),
+        await BUILT_IN[handler]!(library, {
+          servers,
+          egress,
+          connected,
+          keyFile: tls.keyFile,
+          log: words.log,
+        }),
       );
     cli.out.note(
       `Offers ${handlers.join(', ')} with ${slots} slots to ${servers.join(', ')}; Ctrl-C drains it.`,
