@@ -28,7 +28,7 @@ const answered = (schema: z.ZodType, facts: Facts = {}): TypeSource => ({ schema
 const { schedule_type, frequency } = contract.JOB_BODY.schema.shape;
 /** Sent in more spellings than the schema tells apart; and a text in the schema, so that a refusal can name the word. */
 const scheduleWords = {
-  schedule_type: as(schedule_type, "ScheduleType | 'one-time' | 'recurring' | null"),
+  schedule_type: as(schedule_type, "ScheduleType | 'one_time' | 'one-time' | 'recurring' | null"),
   frequency: as(frequency, `${FREQUENCY_WORDS.map((word) => `'${word}'`).join(' | ')} | null`),
 };
 const jobFields = contract.JOB_BODY.schema.extend(scheduleWords);
@@ -85,7 +85,7 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
     jobsQuery.omit({ after: true, page: true }).extend({
       created_after: as(jobsQuery.shape.created_after, DATE),
       created_before: as(jobsQuery.shape.created_before, DATE),
-      type: as(jobsQuery.shape.type, 'string').describe('A schedule type, `one-time` or `recurring`.'),
+      type: as(jobsQuery.shape.type, 'string').describe('A schedule type, `one_time` or `recurring`.'),
     }),
   ),
   JobCreated: answered(jobChanged.extend({ created: z.boolean() }), {

@@ -42,7 +42,7 @@ export type Instant = string | number;
 /** Everything about when a job runs. */
 export interface ScheduleFields {
   /** Inferred from the other fields when left out. */
-  readonly schedule_type?: ScheduleType | 'one-time' | 'recurring' | null | undefined;
+  readonly schedule_type?: ScheduleType | 'one_time' | 'one-time' | 'recurring' | null | undefined;
   /** FUTURE: when. INTERVAL: where the rhythm is counted from. ISO 8601 or a UNIX timestamp. */
   readonly schedule_time?: string | number | null | undefined;
   /** 5 fields, or 6 with seconds first. */
@@ -237,7 +237,7 @@ export interface Job {
 export interface JobFilter {
   /** One or several, separated by commas. */
   readonly status?: string | readonly string[] | undefined;
-  /** A schedule type, `one-time` or `recurring`. */
+  /** A schedule type, `one_time` or `recurring`. */
   readonly type?: string | undefined;
   readonly priority?: Priority | undefined;
   /** Whose jobs; "me" for those of the caller. */

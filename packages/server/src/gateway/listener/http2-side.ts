@@ -26,7 +26,7 @@ export function keepStreamOpen(request: { readonly stream?: object }): void {
 }
 
 /** What one connection may do at most. Node closes a connection that goes over; these bound floods of frames that cost the sender little. */
-const SESSION_LIMITS = {
+export const SESSION_LIMITS = {
   settings: { maxConcurrentStreams: STREAMS_MAX, maxHeaderListSize: 16 * 1_024 },
   /** Megabytes, for all streams of a connection. */
   maxSessionMemory: 16,
