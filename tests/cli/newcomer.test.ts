@@ -1,5 +1,6 @@
 /** What people stumbled over: each is what they typed, and what they are told now. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { allCommands } from '../../packages/cli/src/commands/all-commands.ts';
 import { eventually } from '../support/eventually.ts';
 import { commandsIn } from './commands-in.ts';
 import { type OneServer, startOneServer } from './one-server.ts';
@@ -55,15 +56,31 @@ test('another address of a call keeps its headers, method and body', async () =>
 });
 
 describe('what cannot be undone', () => {
-  test.each([
+  const ASKING: readonly (readonly [string, string, ...string[]])[] = [
     ['jobs', 'cancel'],
     ['jobs', 'delete'],
     ['namespaces', 'delete'],
     ['runs', 'cancel'],
     ['sessions', 'end'],
+    ['keys', 'revoke'],
     ['keys', 'rotate', '--overlap', '0'],
+    ['secrets', 'delete'],
+    ['signing-keys', 'delete'],
     ['signing-keys', 'rotate', '--overlap', '0s'],
-  ])('%s %s needs --yes where nobody can be asked', async (noun, verb, ...more) => {
+    ['users', 'delete'],
+  ];
+  /** They ask too, in other words: they can be undone, or first show what they would do. */
+  const OTHERS = ['apply', 'context remove', 'dlq redrive', 'import crontab', 'jobs bulk', 'jobs restore'];
+
+  test('is asked about by these commands, and no command that ends something goes without', () => {
+    const asking = allCommands.filter(({ options }) => options?.yes !== undefined).map(({ name }) => name);
+    const listed = [...ASKING.map(([noun, verb]) => `${noun} ${verb}`), ...OTHERS];
+    expect(asking.toSorted()).toEqual(listed.toSorted());
+    const ending = allCommands.filter(({ name }) => /(cancel|delete|end|remove|revoke|rotate)$/.test(name));
+    expect(ending.map(({ name }) => name).filter((name) => !asking.includes(name))).toEqual([]);
+  });
+
+  test.each(ASKING)('%s %s needs --yes where nobody can be asked', async (noun, verb, ...more) => {
     const id = await createJob('asked', '--http', alive, '--every', '1d');
     const { code, stderr, stdout } = await run([noun, verb, id, ...more]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -225,7 +225,13 @@ describe('people', () => {
     });
     expect(opened.status).toBe(201);
     expect(await ok(['sessions', 'list', '--all'])).toMatch(/admin key .*a browser of nobody/);
-    await ok(['sessions', 'end', listed[0]!.session_id, '--yes']);
+    // Far enough to tell it from others that began in the same minute.
+    await ok(['sessions', 'end', listed[0]!.session_id.slice(0, 30), '--yes']);
+    const gone = await run(['sessions', 'end', listed[0]!.session_id.slice(0, 30), '--yes']);
+    expect(gone).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('There is no session with the beginning'),
+    });
     const after = await fetch(`${one.server.address}/api/session`, { headers: { cookie } });
     expect(after.status).toBe(401);
     expect((await run(['users', 'delete', 'gina'])).code).toBe(2);

@@ -4,7 +4,7 @@
  */
 import type { Cli } from './cli.ts';
 import type { Flags, Values } from './flags.ts';
-import type { Named } from './resolve.ts';
+import type { Named } from './name-refusals.ts';
 
 export interface ArgumentSpec {
   /** `<id>` is required, `[id]` is optional, `<id...>` takes several. */

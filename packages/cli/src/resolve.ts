@@ -15,10 +15,15 @@ import type { Cli } from './cli.ts';
 import type { Call, CommandSpec } from './command.ts';
 import { UsageError } from './errors.ts';
 import { firstRunOf } from './first-run.ts';
-import { plainText } from './output/text.ts';
-
-/** What an argument of a command names. */
-export type Named = 'job' | 'run' | 'key' | 'user' | 'worker' | 'dead letter' | 'signing key' | 'subject';
+import {
+  ambiguous,
+  CANDIDATES_MAX,
+  type Candidate,
+  IN_NAMESPACES,
+  LOOKED_THROUGH,
+  type Named,
+  notFound,
+} from './name-refusals.ts';
 
 /** What the value of an option names, by the field that it sets. */
 const NAMED_OPTIONS: Readonly<Record<string, Named>> = {
@@ -31,10 +36,7 @@ const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}([.@]|$)/i;
 const ID_PREFIX = /^[0-9a-f]{6}(?:[0-9a-f]{0,2}|[0-9a-f]{2}-[0-9a-f-]{0,26})$/i;
 /** To the millisecond at which it was made. */
 const SHORT_LENGTH = 13;
-const CANDIDATES_MAX = 6;
 const SIMILAR_MAX = 3;
-/** Newest first: entries of one page, where no index finds a beginning. */
-const LOOKED_THROUGH = 200;
 
 /** The shortest beginnings that tell these ids apart, each long enough to be the only one for long. */
 export function shortIds(ids: readonly string[]): (id: string) => string {
@@ -107,18 +109,8 @@ async function resolveId(place: Place, names: Named, given: string): Promise<str
   throw notFound(names, given, { namespace: IN_NAMESPACES.has(names) ? namespace : undefined, near });
 }
 
-interface Candidate {
-  readonly id: string;
-  /** What tells it from the others. */
-  readonly facts: readonly (string | null)[];
-  /** Left out: not known, or it is in none. */
-  readonly namespace?: string | undefined;
-}
-
 type Within = { readonly namespace?: string | undefined };
 type Find = (client: Carillon, given: string, within: Within) => Promise<Candidate[]>;
-
-const IN_NAMESPACES: ReadonlySet<Named> = new Set(['job', 'run', 'dead letter', 'signing key']);
 
 const FINDERS: Record<Named, Find> = {
   job: async (client, given, within) => (await findJobs(client, given, within)).map(jobCandidate),
@@ -129,6 +121,18 @@ const FINDERS: Record<Named, Find> = {
     return found.map(({ key_id: id, name, created_at: at }) => ({ id, facts: [name, at] }));
   },
   user: findUsers,
+  session: async (client, given) => {
+    const listed = (all: boolean) => client.sessions.list({ limit: LOOKED_THROUGH, ...(all && { all }) });
+    // Of everybody, as far as the caller may see them.
+    const sessions = await listed(true)
+      .toArray()
+      .catch((error: unknown) => {
+        if (error instanceof CarillonError && error.code === 'forbidden') return listed(false).toArray();
+        throw error;
+      });
+    const found = sessions.filter(({ session_id: id }) => startsWith(id, given));
+    return found.map(({ session_id: id, user_name: name, created_at: at }) => ({ id, facts: [name, at] }));
+  },
   worker: async (client, given) => {
     const workers = await client.workers.list({ limit: LOOKED_THROUGH }).toArray();
     // Of one name, those that are lost stay in the list for a while.
@@ -341,56 +345,4 @@ const runCandidate = ({
 
 function startsWith(id: string, given: string): boolean {
   return ID_PREFIX.test(given) && id.startsWith(given.toLowerCase());
-}
-
-function ambiguous(names: Named, given: string, candidates: readonly Candidate[]): UsageError {
-  const lines = candidates.slice(0, CANDIDATES_MAX).map(
-    ({ id, facts }) =>
-      `  ${id}  ${facts
-        .filter(Boolean)
-        .map((fact) => plainText(fact ?? ''))
-        .join('  ')}`,
-  );
-  if (candidates.length > CANDIDATES_MAX) lines.push(`  and ${candidates.length - CANDIDATES_MAX} more`);
-  const namespaces = new Set(candidates.map(({ namespace }) => namespace));
-  const helps = IN_NAMESPACES.has(names) && (namespaces.size > 1 || namespaces.has(undefined));
-  const where = helps ? ', or say where it is with --namespace' : '';
-  const wanted = `Give the id${names === 'job' ? ' or the key of the job' : ''}${where}.`;
-  return new UsageError(`"${given}" fits more than one ${names}:\n${lines.join('\n')}`, wanted);
-}
-
-const LISTS: Record<Named, string> = {
-  ...{ job: 'jobs list', run: 'runs list', key: 'keys list', user: 'users list' },
-  ...{ worker: 'workers', 'dead letter': 'dlq list' },
-  ...{ 'signing key': 'signing-keys list <namespace>', subject: 'audit' },
-};
-const CALLED_BY: Record<Named, string> = {
-  job: 'key, name or beginning of an id',
-  run: 'beginning of an id, and no job with the key or name',
-  key: 'name or beginning of an id',
-  user: 'name or beginning of an id',
-  worker: 'name or beginning of an id',
-  'dead letter': `beginning of an id among the latest ${LOOKED_THROUGH}, and no job that failed for good with the key or name`,
-  'signing key': 'beginning of an id',
-  subject: 'name or beginning of an id',
-};
-
-function notFound(
-  names: Named,
-  given: string,
-  { namespace, near }: { namespace: string | undefined; near: readonly string[] },
-): CarillonError {
-  const similar = near.map((one) => `"${plainText(one)}"`).join(' or ');
-  const where = namespace === undefined ? '' : ` in the namespace ${namespace}`;
-  const elsewhere = namespace === undefined ? '' : ' --all-namespaces looks everywhere.';
-  const literal = names === 'user' ? ` id:${given} means what jobs have as their user_id.` : '';
-  return new CarillonError({
-    code: `${names.replaceAll(' ', '_')}_not_found`,
-    message:
-      names === 'subject'
-        ? `Nothing that was changed has the ${CALLED_BY[names]} "${given}".`
-        : `There is no ${names}${where} with the ${CALLED_BY[names]} "${given}".`,
-    fix: `${similar && `Did you mean ${similar}? `}\`carillon ${LISTS[names]}\` shows them; the beginning of an id has at least 6 characters.${elsewhere}${literal}`,
-    status: 404,
-  });
 }

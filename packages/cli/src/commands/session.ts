@@ -232,7 +232,7 @@ const list = listCommand('sessions list', 'List who is signed in', {
 
 const end = eachIdCommand('sessions end', 'End sessions', {
   details: 'Your own; those of others with the permission users.manage.',
-  arguments: [{ name: '<id...>', description: 'Ids of sessions' }],
+  arguments: [{ name: '<id...>', description: 'Ids of sessions', names: 'session' }],
   examples: ['carillon sessions end 01893f2e-7c14-7aa1-9c0d-1e2f3a4b5c6d'],
   question: (count) => `End ${count === 1 ? 'this session' : `these ${count} sessions`} for good?`,
   act: async (client, id) => (await client.sessions.end(id)) ?? { session_id: id, status: 'ended' },

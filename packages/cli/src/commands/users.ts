@@ -127,7 +127,7 @@ export const userCommands: readonly CommandSpec[] = [
   }),
   eachIdCommand('users disable', 'Keep users out', {
     details:
-      'They can no longer sign in and their keys open nothing; `users update --enable` lets them in again.',
+      'They can no longer sign in, their sessions end at once, and their keys open nothing; `users update --enable` lets them in again.',
     arguments: [{ name: '<user...>', description: 'Names or ids', names: 'user' }],
     examples: ['carillon users disable bob'],
     act: (client, id) => client.users.update(id, { disabled: true }),
