@@ -348,6 +348,40 @@ test('every instant of an answer is named at or …_at, and every other name of 
   expect(odd.toSorted()).toEqual(['Event.time', ...jobs, ...spans].toSorted());
 });
 
+test('every id of an answer is named id or …_id, several of them …_ids, and each is a text', () => {
+  interface Property {
+    readonly format?: string;
+    readonly type?: string | readonly string[];
+    readonly anyOf?: readonly Property[];
+    readonly items?: Property;
+    readonly deprecated?: boolean;
+  }
+  const { components } = buildOpenApi(TABLE, '1.0');
+  const of = (property: Property, is: (one: Property) => boolean): boolean =>
+    is(property) || (property.anyOf ?? []).some((one) => of(one, is));
+  const isId = (property: Property) => of(property, ({ format }) => format === 'uuid');
+  const areIds = (property: Property) => of(property, ({ items }) => items !== undefined && isId(items));
+  const named = Object.entries(components.schemas).flatMap(([schema, { properties = {} }]) =>
+    Object.entries(properties as Record<string, Property>).map(([name, property]) => ({
+      ...{ at: `${schema}.${name}`, name, property },
+    })),
+  );
+  const current = named.filter(({ property }) => !property.deprecated);
+  const odd = current.filter(
+    ({ name, property }) =>
+      (isId(property) && !/^(.*_)?id$/.test(name)) || (areIds(property) && !/_ids$/.test(name)),
+  );
+  // A cursor, which programs do not take apart; and runs that are named by what they are to the run.
+  const kept = ['BulkReport.next', 'DeadLetter.resolved_by', 'Redriven.redriven_from'];
+  expect(odd.map(({ at }) => at).toSorted()).toEqual(kept);
+  const others = current.filter(
+    ({ name, property }) =>
+      /(^|_)id$/.test(name) && !of(property, ({ type }) => [type].flat().includes('string')),
+  );
+  // A number that grows with the log.
+  expect(others.map(({ at }) => at)).toEqual(['AuditEntry.audit_id']);
+});
+
 test('each older name of a field holds what the newer one does', async () => {
   const jobId = await gateway.createdId({ name: 'job', frequency: 'daily' });
   await gateway.ask('POST', `/api/jobs/${jobId}/runNow`);

@@ -9922,7 +9922,8 @@ export const JobService: GenService<{
     output: typeof CancelJobResponseSchema;
   },
   /**
-   * Cancels a job and removes it; its history stays until it is too old. Needs jobs.delete and jobs.cancel.
+   * Cancels a job and removes it, as DELETE of REST does with purge=true; CancelJob is DELETE without it. Its history stays
+   * until it is too old. Needs jobs.delete and jobs.cancel.
    *
    * @generated from rpc carillon.v1.JobService.DeleteJob
    */
