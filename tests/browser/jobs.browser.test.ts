@@ -304,6 +304,26 @@ describe.skipIf(!hasBrowser())('jobs, on the page', () => {
     await page.waitForFunction("document.querySelector('[data-field=time_zone]').value === 'Europe/Berlin'");
   });
 
+  test('a time zone and an owner that are only typed are what is saved', async () => {
+    const page = await stage.signedIn('ada', ADMIN, '/jobs/new');
+    await page.getByRole('textbox', { name: 'Name' }).fill('typed');
+    await page.getByText('Cron', { exact: true }).click();
+    await page.getByLabel('Cron expression').fill('0 9 * * *');
+    await page.getByRole('combobox', { name: 'Handler' }).fill('ok');
+    await page.getByRole('combobox', { name: 'Owner' }).fill('ADA');
+    const zone = page.getByRole('combobox', { name: 'Time zone' });
+    await zone.fill('Berlni');
+    await page.keyboard.press('Tab');
+    await page.getByText('No time zone is called "Berlni": did you mean Europe/Berlin?').first().waitFor();
+    await zone.fill('new york');
+    await page.getByRole('button', { name: 'Create job' }).click();
+    await page.waitForURL(/\/jobs\/[0-9a-f-]{36}/);
+    const [job] = await stage.admin.jobs.list({ text: 'typed' }).toArray();
+    expect(job).toMatchObject({ time_zone: 'America/New_York' });
+    const users = await stage.admin.users.list().toArray();
+    expect(job!.user_id).toBe(users.find(({ name }) => name === 'ada')?.user_id);
+  });
+
   test('a viewer sees why actions are not theirs; an editor may not submit scripts', async () => {
     const id = await make('watched');
     const viewer = await stage.signedIn('bob', [{ namespace: 'default', role: 'viewer' }], `/jobs/${id}`);

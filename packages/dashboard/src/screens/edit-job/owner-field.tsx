@@ -20,7 +20,16 @@ export function OwnerField() {
   const users = owner && known.every(({ id }) => id !== owner.id) ? [...known, owner] : known;
   const [typed, setTyped] = useState('');
   const options = users.map(({ id, name }) => ({ value: id, label: name }));
-  const isFound = options.some(({ label }) => label.toLowerCase().includes(typed.trim().toLowerCase()));
+  const wanted = typed.trim().toLowerCase();
+  const matching = options.filter(({ label }) => label.toLowerCase().includes(wanted));
+  const isFound = matching.length > 0;
+  /** Whoever leaves the field means what stands there: a name, the only one of which it is a part, or an id. */
+  const take = () => {
+    const meant =
+      options.find(({ label }) => label.toLowerCase() === wanted) ??
+      (matching.length === 1 ? matching[0] : undefined);
+    if (wanted !== '' && !typed.startsWith(ID_OF)) set(meant?.value ?? typed.trim());
+  };
   const strangers = [text, isFound || typed.startsWith(ID_OF) ? '' : typed.trim()].filter(
     (id) => id !== '' && !options.some(({ value }) => value === id),
   );
@@ -38,6 +47,7 @@ export function OwnerField() {
       value={text === '' ? null : text}
       searchValue={typed}
       onSearchChange={setTyped}
+      onBlur={take}
       error={error}
       onChange={(id) => set(id ?? undefined)}
     />
