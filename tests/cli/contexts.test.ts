@@ -147,3 +147,17 @@ test('what is in a folder decides over no key and no password of others', async 
   const login = await run(['login'], here);
   expect(login).toMatchObject({ code: 2, stderr: expect.stringContaining('Which server is the key for?') });
 });
+
+test('a folder that --data names is meant, whatever context is stored for its address', async () => {
+  const url = one.server.address;
+  const env = { XDG_CONFIG_HOME: join(home, 'keyless') };
+  await ok(['context', 'add', 'local', '--url', url], { env });
+  const named = ['--data', join(one.folder, '.carillon'), '--url', url];
+  await ok(['jobs', 'list', ...named], { env });
+  await ok(['context', 'add', 'local', '--key', 'ck_of_somebody'], { env });
+  const who = await json<{ kind: string; key_from: string }>(['whoami', ...named], { env });
+  expect(who.key_from).toBe(`the folder ${named[1]}`);
+  expect(await ok(['whoami', ...named], { env })).toMatch(/key from\s+the folder /);
+  const none = await run(['whoami', '--data', join(home, 'nowhere'), '--url', url], { env });
+  expect(none).toMatchObject({ code: 4, stderr: expect.stringContaining('no server runs in') });
+});

@@ -84,6 +84,68 @@ test('a folder that is named is meant, whoever is signed in', async () => {
   expect(await find({ data: '.carillon' })).toMatchObject({ key: 'ck_admin' });
 });
 
+describe('a folder that --data names wins over what is stored for its address', () => {
+  const url = 'http://127.0.0.1:7420';
+  const store = (key?: string) =>
+    writeContexts(env, { current: 'here', all: { here: { url, ...(key !== undefined && { key }) } } });
+
+  test.each([undefined, 'ck_ada'])('whether the context has a key or not (%s)', async (key) => {
+    await local(url);
+    await store(key);
+    const found = await find({ url, data: '.carillon' });
+    expect(found).toMatchObject({ url, key: 'ck_admin', keyFrom: 'the folder .carillon' });
+    expect(found.keyFolder).toMatchObject({ announced: url });
+  });
+
+  test('and over the key of the environment, which goes where --data does not lead', async () => {
+    await local(url);
+    await store('ck_ada');
+    env = { ...env, CARILLON_KEY: 'ck_env' };
+    expect(await find({ url, data: '.carillon' })).toMatchObject({ key: 'ck_admin' });
+    expect(await find({ url, data: '.carillon', key: 'ck_flag' })).toMatchObject({
+      key: 'ck_flag',
+      keyFrom: '--key',
+    });
+    expect(await find({ url })).toMatchObject({ key: 'ck_env', keyFrom: 'CARILLON_KEY' });
+    const elsewhere = { url: 'http://127.0.0.1:7421', data: '.carillon' };
+    expect(await find(elsewhere)).toMatchObject({ key: 'ck_env' });
+  });
+
+  test('and is told of where its key is of no use', async () => {
+    await local(url);
+    await store('ck_ada');
+    const fromOf = async (flags: object) => (await find({ url, ...flags })).from;
+    expect(await fromOf({ data: '.carillon', url: 'http://127.0.0.1:1' })).toBe(
+      '--url (the folder .carillon is that of http://127.0.0.1:7420)',
+    );
+    expect(await fromOf({ data: 'nowhere' })).toBe('--url (no server runs in nowhere)');
+    await rm(join(folder, '.carillon/admin.key'));
+    expect(await fromOf({ data: '.carillon' })).toBe('--url (you may not read the key in .carillon)');
+  });
+
+  test('also where its server listens for other machines', async () => {
+    const address = 'http://10.77.0.1:7420';
+    await local(address);
+    await writeContexts(env, { all: { far: { url: address, key: 'ck_ada' } }, current: 'far' });
+    expect(await find({ url: address, data: '.carillon' })).toMatchObject({ key: 'ck_admin' });
+  });
+
+  test('a folder of the environment gives its key where the context has none, as contexts come first', async () => {
+    await local(url);
+    await store();
+    env = { ...env, CARILLON_DATA: '.carillon' };
+    expect(await find({ url })).toMatchObject({ key: 'ck_admin' });
+    await store('ck_ada');
+    expect(await find({ url })).toMatchObject({ key: 'ck_ada', keyFrom: 'the context here' });
+  });
+
+  test('a folder that was only found gives no key to an address that was named', async () => {
+    await local(url);
+    await store();
+    expect(await find({ url })).toMatchObject({ key: undefined });
+  });
+});
+
 test('without any server it says how to get one', async () => {
   await expect(find()).rejects.toMatchObject({
     code: 'no_server',

@@ -96,10 +96,13 @@ export async function writeContexts(env: Env, { current, all }: Contexts): Promi
   return path;
 }
 
+export interface ChosenContext {
+  readonly name: string;
+  readonly context: Context;
+}
+
 /** The context that --context or CARILLON_CONTEXT names, else the current one. */
-export async function chosenContext(
-  env: Env,
-): Promise<({ readonly name: string } & { context: Context }) | undefined> {
+export async function chosenContext(env: Env): Promise<ChosenContext | undefined> {
   const { current, all } = await readContexts(env);
   const named = env.CARILLON_CONTEXT || undefined;
   const name = named ?? current;

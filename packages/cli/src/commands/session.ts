@@ -150,10 +150,10 @@ const logout = command('logout', 'Forget the stored login', {
 const whoami = command('whoami', 'Show who you are to the server', {
   examples: ['carillon whoami'],
   async run({ cli }) {
-    const { url, from } = await cli.connection();
+    const { url, from, keyFrom } = await cli.connection();
     const client = await cli.client();
     const who = await client.session.whoami();
-    cli.out.record({ url, ...who }, [
+    cli.out.record({ url, key_from: keyFrom ?? null, ...who }, [
       // A key has a name of its own, which says where or for what it was made, not by whom.
       ['signed in as', who.user_name],
       ['name', who.name],
@@ -164,6 +164,7 @@ const whoami = command('whoami', 'Show who you are to the server', {
       ['until', who.expires_at === null ? undefined : cli.out.shortTime(who.expires_at)],
       ['server', url],
       ['found through', from],
+      ['key from', keyFrom],
     ]);
   },
 });
