@@ -215,7 +215,7 @@ export const { answer: failureAnswer, view: failureView } = answerOf<FailureFact
     z
       .string()
       .describe(
-        'Of the handler and the error without ids, numbers, times and addresses. other: errors past 100 groups of an hour.',
+        'Of the handler and the error without ids, numbers, times, and paths and queries of addresses. other: errors past 100 groups of an hour.',
       ),
     (group) => group.fingerprint,
   ],

@@ -17,12 +17,29 @@ describe('errors of one group', () => {
     ],
     ['times', 'late since 2026-03-01T02:30:00.123Z', 'late since 2026-03-02 04:00:00+01:00'],
     ['times of day', 'late since 02:30', 'late since 14:30:15'],
-    ['addresses', 'GET https://a.example/x?y=1 answered 503', 'GET http://10.0.0.1:8080/ answered 502'],
+    [
+      'paths and queries of addresses',
+      'GET http://10.0.0.1:8080/users/7?y=1 answered 503',
+      'GET http://10.0.0.1:8080/ answered 502',
+    ],
+    ['the spelling of addresses', 'GET https://A.example:443 failed', 'GET https://u:p@a.example/x failed'],
     ['pointers', 'at 0xdeadbeef', 'at 0x1f'],
     ['spaces', 'a\n  b', 'a b'],
   ])('differ only in %s', (_, one, other) => {
     expect(patternOf(one)).toBe(patternOf(other));
     expect(errorGroupOf('http', one).fingerprint).toBe(errorGroupOf('http', other).fingerprint);
+  });
+
+  it.each([
+    ['host', 'GET http://127.0.0.1:8080 failed', 'GET http://127.0.0.2:8080 failed'],
+    ['port', 'GET http://127.0.0.1:8080 failed', 'GET http://127.0.0.1:9 failed'],
+    [
+      'second address',
+      'http://a.example led to http://b.example/1',
+      'http://a.example led to http://c.example/1',
+    ],
+  ])('do not differ in the %s of an address', (_, one, other) => {
+    expect(errorGroupOf('http', one).fingerprint).not.toBe(errorGroupOf('http', other).fingerprint);
   });
 
   it('have the same words and the same handler', () => {

@@ -1,6 +1,6 @@
 /**
- * Which errors are alike: those of one handler whose texts differ only in ids, numbers, times and addresses have one fingerprint. What is
- * compared is bounded, whatever a handler throws.
+ * Which errors are alike: those of one handler whose texts differ only in ids, numbers, times, and paths and queries of addresses have one
+ * fingerprint. What is compared is bounded, whatever a handler throws.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { Cache } from '@carillon/domain';
@@ -14,9 +14,10 @@ const FINGERPRINT_CHARS = 16;
 /** Where the errors of an hour are counted that have no group of their own. */
 export const OTHER_ERRORS = 'other';
 
-/** In this order: an address may hold ids, an id numbers. */
+const ADDRESS = /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s"'<>)\]]+/gi;
+
+/** In this order: an id may hold numbers. */
 const VARYING: readonly (readonly [RegExp, string])[] = [
-  [/\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s"'<>)\]]+/gi, '<url>'],
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '<id>'],
   [/\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b/g, '<time>'],
   [/\b\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?\b/g, '<time>'],
@@ -27,11 +28,15 @@ const VARYING: readonly (readonly [RegExp, string])[] = [
   [/\s+/g, ' '],
 ];
 
-/** The text without what varies from run to run. */
+/** The text without what varies from run to run. The hosts and ports of its addresses follow it: they say what has failed. */
 export function patternOf(error: string): string {
-  let text = error.slice(0, COMPARED_CHARS);
+  const hosts: string[] = [];
+  let text = error.slice(0, COMPARED_CHARS).replace(ADDRESS, (address) => {
+    hosts.push(URL.parse(address)?.host.toLowerCase() ?? '');
+    return '<url>';
+  });
   for (const [varying, placeholder] of VARYING) text = text.replace(varying, placeholder);
-  return text.trim();
+  return [text.trim(), ...hosts].join(' ');
 }
 
 export interface ErrorGroup {
