@@ -56,6 +56,26 @@ describe.skipIf(!hasBrowser())('settings', () => {
     await page.keyboard.press('Escape');
   });
 
+  test('read in full what a role may, before and after it is chosen', async () => {
+    await open('users', 'Invite');
+    const role = dialog().getByRole('combobox', { name: 'Role', exact: true });
+    const isWhole = (texts: string) =>
+      dialog()
+        .getByText(texts)
+        .evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth);
+    expect(await isWhole('viewer: looks, without logs, errors, payloads and results')).toBe(true);
+    await role.click();
+    await page
+      .getByRole('option', { name: /^observer/ })
+      .getByText('sees logs, errors')
+      .waitFor();
+    await page.getByRole('option', { name: /^observer/ }).click();
+    expect(await role.inputValue()).toBe('observer');
+    expect(await isWhole('observer: sees logs, errors, payloads and results, too')).toBe(true);
+    await expectAccessibleInBothSchemes(page);
+    await page.keyboard.press('Escape');
+  });
+
   test('invite a colleague who may only look', async () => {
     await open('users', 'Invite');
     await dialog().getByRole('textbox', { name: 'User name' }).fill('vic');

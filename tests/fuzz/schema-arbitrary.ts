@@ -45,7 +45,7 @@ const WORDS: Record<string, readonly unknown[]> = {
   labels: [{ team: 'billing' }, { 'a b': 'c' }],
   resources: [{ cpu: 1 }, { cpu: -1 }],
   payload: [{ url: 'http://127.0.0.1:9/x' }, { url: 'ftp://x' }, { a: [1, { b: null }] }, {}],
-  role: ['viewer', 'operator', 'editor', 'admin', 'owner'],
+  role: ['viewer', 'observer', 'operator', 'editor', 'admin', 'owner'],
   password: ['correct horse battery', 'short'],
   name: ['a', 'Weekday report', 'team-a', ''],
   sort: ['created_at', '-created_at', 'name'],

@@ -275,7 +275,7 @@ export async function readFileOrInput(path: string, world: Source['world']): Pro
   }
 }
 
-export const ROLES: readonly Role[] = ['viewer', 'operator', 'editor', 'admin'];
+export const ROLES: readonly Role[] = ['viewer', 'observer', 'operator', 'editor', 'admin'];
 
 export const grants = kind((given: readonly string[]) => given.map(readGrant), true);
 

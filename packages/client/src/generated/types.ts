@@ -31,7 +31,7 @@ export type DeadReason =
   | 'never_started'
   | 'retries_stopped';
 
-export type Role = 'viewer' | 'operator' | 'editor' | 'admin';
+export type Role = 'viewer' | 'observer' | 'operator' | 'editor' | 'admin';
 
 /** Other orders than that of creation are given for up to 10,000 jobs. */
 export type JobSort = 'created_at' | 'name' | 'priority' | 'updated_at' | 'next_run_time';
@@ -1362,7 +1362,7 @@ export interface FailureFilter {
 
 /** Failures that are alike. */
 export interface FailureGroup {
-  /** Of the handler and the error without ids, numbers, times and addresses. other: errors past 100 groups of an hour. */
+  /** Of the handler and the error without ids, numbers, times, and paths and queries of addresses. other: errors past 100 groups of an hour. */
   readonly fingerprint: string;
   readonly namespace: string;
   /** null: of several. */

@@ -7,6 +7,10 @@ test.each([
     'CN=ops,DC=x=operator@team-1:own',
     { group: 'CN=ops,DC=x', grant: { namespace: 'team-1', role: 'operator', ownOnly: true } },
   ],
+  [
+    'support=observer@team-1',
+    { group: 'support', grant: { namespace: 'team-1', role: 'observer', ownOnly: false } },
+  ],
   ['staff=owner@x', undefined],
   ['staff=viewer', undefined],
   ['=viewer@x', undefined],

@@ -8,7 +8,7 @@ export interface GroupGrant {
   readonly grant: Grant;
 }
 
-const LINE = /^(.+)=(viewer|operator|editor|admin)@(\*|[a-z0-9][a-z0-9-]{0,62})(:own)?$/;
+const LINE = /^(.+)=(viewer|observer|operator|editor|admin)@(\*|[a-z0-9][a-z0-9-]{0,62})(:own)?$/;
 
 /** group=role@namespace, or group=role@namespace:own for one's own jobs; undefined: it is something else. */
 export function parseGroupGrant(text: string): GroupGrant | undefined {

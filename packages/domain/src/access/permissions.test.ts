@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   ACTION_NAMES,
   INSTALLATION_ACTIONS,
+  isReading,
   ROLES,
   ROLES_BEGIN,
   ROLES_END,
@@ -22,10 +23,9 @@ const VIEWER = [
   'workers.read',
   'metrics.read',
 ];
+const OBSERVER = [...VIEWER, 'payloads.read', 'logs.read'];
 const OPERATOR = [
-  ...VIEWER,
-  'payloads.read',
-  'logs.read',
+  ...OBSERVER,
   'jobs.run',
   'jobs.pause',
   'jobs.cancel',
@@ -53,6 +53,7 @@ const ADMIN = [
 describe('the table of roles and actions', () => {
   it.each([
     ['viewer', VIEWER],
+    ['observer', OBSERVER],
     ['operator', OPERATOR],
     ['editor', EDITOR],
     ['admin', ADMIN],
@@ -64,6 +65,12 @@ describe('the table of roles and actions', () => {
     for (const action of ACTION_NAMES) {
       const allowed = ROLES.map((role) => roleAllows(role, action));
       expect([...allowed].sort()).toEqual(allowed);
+    }
+  });
+
+  it('a viewer and an observer change nothing', () => {
+    for (const action of ACTION_NAMES) {
+      if (roleAllows('observer', action)) expect(isReading(action), action).toBe(true);
     }
   });
 

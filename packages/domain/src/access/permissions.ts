@@ -2,7 +2,7 @@
  * Who may do what: one table, role by action. Each role may do everything the one before it may. A role is granted in a
  * namespace or for the whole installation; actions marked `installation` need a grant for the whole.
  */
-export const ROLES = ['viewer', 'operator', 'editor', 'admin'] as const;
+export const ROLES = ['viewer', 'observer', 'operator', 'editor', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** The least role that may do it. */
@@ -11,8 +11,8 @@ export const ACTIONS = {
   'runs.read': 'viewer',
   'dead_letters.read': 'viewer',
   'events.read': 'viewer',
-  'payloads.read': 'operator',
-  'logs.read': 'operator',
+  'payloads.read': 'observer',
+  'logs.read': 'observer',
   'schedules.preview': 'viewer',
   'namespaces.read': 'viewer',
   'handlers.read': 'viewer',

@@ -65,15 +65,15 @@ describe('credentials', () => {
 });
 
 describe('payloads', () => {
-  const callerWith = (role: 'viewer' | 'operator', over: Partial<Caller> = {}): Caller => ({
+  const callerWith = (role: 'viewer' | 'observer' | 'operator', over: Partial<Caller> = {}): Caller => ({
     ...SERVER,
     grants: [{ namespace: 'team', role, ownOnly: false }],
     ...over,
   });
   const job = { namespace: 'team', userId: 'ada', payload: '{"url":"http://x","list":[1,{"a":null}]}' };
 
-  test('show a viewer their shape, and an operator their values', () => {
-    expect(jobShownTo(callerWith('operator'), job)).toBe(job);
+  test('show a viewer their shape, and an observer their values', () => {
+    expect(jobShownTo(callerWith('observer'), job)).toBe(job);
     expect(JSON.parse(jobShownTo(callerWith('viewer'), job).payload)).toEqual({
       url: HIDDEN,
       list: [HIDDEN, { a: HIDDEN }],

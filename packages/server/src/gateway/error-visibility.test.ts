@@ -125,8 +125,8 @@ describe('the error of a run', () => {
     }
   });
 
-  test('is shown whole to an operator, everywhere', async () => {
-    for (const [where, text] of await eachAnswerTo(await gateway.keyWith({ role: 'operator' }))) {
+  test('is shown whole to an observer, everywhere', async () => {
+    for (const [where, text] of await eachAnswerTo(await gateway.keyWith({ role: 'observer' }))) {
       expect(text, where).toContain(ERROR);
     }
   });

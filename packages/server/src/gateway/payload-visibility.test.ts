@@ -84,8 +84,8 @@ describe('payloads and results', () => {
     expect(shown).toContain('"payload":{"url":"[hidden]","headers":{"authorization":"[hidden]"}}');
   });
 
-  test('an operator sees them as they are', async () => {
-    const shown = await everythingShownTo(await gateway.keyWith({ role: 'operator' }));
+  test('an observer sees them as they are', async () => {
+    const shown = await everythingShownTo(await gateway.keyWith({ role: 'observer' }));
     expect(shown).toContain(`Bearer ${SECRET}`);
     expect(shown).toContain(`"session":"${SECRET}"`);
   });

@@ -176,6 +176,7 @@ test('takes the permission logs.read; a run elsewhere looks as if it were not th
     expect(status === 200).toBe(text.includes('secret'));
     return status;
   };
+  expect(await asked({ role: 'observer' })).toBe(200);
   expect(await asked({ role: 'operator' })).toBe(200);
   for (const accept of ['text/plain', 'text/event-stream']) {
     expect(await asked({ role: 'viewer' }, accept)).toBe(403);

@@ -102,7 +102,7 @@ export type Grant = Message<"carillon.v1.Grant"> & {
   namespace: string;
 
   /**
-   * viewer, operator, editor or admin.
+   * viewer, observer, operator, editor or admin.
    *
    * @generated from field: string role = 2;
    */
@@ -277,7 +277,7 @@ export type Key = Message<"carillon.v1.Key"> & {
   namespace: string;
 
   /**
-   * viewer, operator, editor or admin.
+   * viewer, observer, operator, editor or admin.
    *
    * @generated from field: string role = 6;
    */
@@ -1294,7 +1294,7 @@ export type CreateKeyRequest = Message<"carillon.v1.CreateKeyRequest"> & {
   namespace: string;
 
   /**
-   * viewer, operator, editor or admin.
+   * viewer, observer, operator, editor or admin.
    *
    * @generated from field: string role = 3;
    */

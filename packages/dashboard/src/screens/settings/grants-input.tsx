@@ -6,12 +6,14 @@ import { useQuery } from '@tanstack/react-query';
 import { carillon } from '../../api/carillon.ts';
 import { queryKeys } from '../../api/query-keys.ts';
 
-const ROLES: readonly { value: Role; label: string }[] = [
-  { value: 'viewer', label: 'viewer: looks, without logs and payloads' },
-  { value: 'operator', label: 'operator: also sees logs and payloads, runs, pauses, cancels' },
-  { value: 'editor', label: 'editor: makes and changes jobs' },
-  { value: 'admin', label: 'admin: everything' },
-];
+/** Each may what the one before it may. */
+const MAY: Record<Role, string> = {
+  viewer: 'looks, without logs, errors, payloads and results',
+  observer: 'sees logs, errors, payloads and results, too',
+  operator: 'runs, pauses and cancels, too',
+  editor: 'makes and changes jobs, too',
+  admin: 'everything',
+};
 
 export function grantWords(grants: readonly Grant[]): string {
   return grants
@@ -39,40 +41,54 @@ export function GrantsInput({
       </Text>
       {value.map((grant, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other name
-        <Group key={index} gap="xs" wrap="nowrap">
-          <Select
-            aria-label="Role"
-            size="xs"
-            data={[...ROLES]}
-            value={grant.role}
-            allowDeselect={false}
-            onChange={(role) => role !== null && change(index, { role: role as Role })}
-          />
-          <Select
-            aria-label="Namespace of the role"
-            size="xs"
-            data={[
-              { value: '*', label: 'all namespaces' },
-              ...data.map(({ name }) => ({ value: name, label: name })),
-            ]}
-            value={grant.namespace}
-            allowDeselect={false}
-            onChange={(namespace) => namespace !== null && change(index, { namespace })}
-          />
-          <Checkbox
-            size="xs"
-            label="own jobs only"
-            checked={grant.own_only ?? false}
-            onChange={({ currentTarget }) => change(index, { own_only: currentTarget.checked })}
-          />
-          <ActionIcon
-            variant="subtle"
-            aria-label="Remove this role"
-            onClick={() => onChange(value.filter((_, at) => at !== index))}
-          >
-            ×
-          </ActionIcon>
-        </Group>
+        <Stack key={index} gap={2}>
+          <Group gap="xs" wrap="nowrap">
+            <Select
+              aria-label="Role"
+              size="xs"
+              data={Object.keys(MAY)}
+              renderOption={({ option: { value: role } }) => (
+                <Stack gap={0}>
+                  <Text size="sm">{role}</Text>
+                  <Text size="xs" c="dimmed">
+                    {MAY[role as Role]}
+                  </Text>
+                </Stack>
+              )}
+              comboboxProps={{ width: 'max-content', position: 'bottom-start' }}
+              value={grant.role}
+              allowDeselect={false}
+              onChange={(role) => role !== null && change(index, { role: role as Role })}
+            />
+            <Select
+              aria-label="Namespace of the role"
+              size="xs"
+              data={[
+                { value: '*', label: 'all namespaces' },
+                ...data.map(({ name }) => ({ value: name, label: name })),
+              ]}
+              value={grant.namespace}
+              allowDeselect={false}
+              onChange={(namespace) => namespace !== null && change(index, { namespace })}
+            />
+            <Checkbox
+              size="xs"
+              label="own jobs only"
+              checked={grant.own_only ?? false}
+              onChange={({ currentTarget }) => change(index, { own_only: currentTarget.checked })}
+            />
+            <ActionIcon
+              variant="subtle"
+              aria-label="Remove this role"
+              onClick={() => onChange(value.filter((_, at) => at !== index))}
+            >
+              ×
+            </ActionIcon>
+          </Group>
+          <Text size="xs" c="dimmed">
+            {`${grant.role}: ${MAY[grant.role]}`}
+          </Text>
+        </Stack>
       ))}
       <Button
         size="compact-xs"
