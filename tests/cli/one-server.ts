@@ -13,11 +13,12 @@ export interface OneServer {
   stop(): Promise<void>;
 }
 
-export async function startOneServer(): Promise<OneServer> {
+/** more: flags of the server. */
+export async function startOneServer(...more: string[]): Promise<OneServer> {
   const folder = await mkdtemp(join(tmpdir(), 'carillon-cli-test-'));
   await copyPreparedDatabase(join(folder, '.carillon', 'postgres'));
   // The copied files come from another folder.
-  const flags = ['--trust-folder'];
+  const flags = ['--trust-folder', ...more];
   const server = launchServer({ name: '.carillon', folder, port: await fixedPort(), flags });
   await server.ready();
   return {

@@ -12,6 +12,7 @@ import { explainError } from '../explain-error.ts';
 import { choice, contextNamespace, IN_NAMESPACE, labelFilter, text, texts, toggle, YES } from '../flags.ts';
 import { countOf, plainText } from '../output/text.ts';
 import { isConfirmed } from './actions.ts';
+import { warnOfUnoffered } from './unoffered.ts';
 
 const SOURCE = {
   file: texts(
@@ -88,8 +89,10 @@ const apply = command('apply', 'Make the jobs be as files describe them', {
   ],
   async run({ options: { dryRun = false, prune = false, yes, ...source }, cli }) {
     const { client, plan } = await planOf(cli, source, prune);
+    const handlers = plan.jobs.map(({ planned }) => planned.handler);
     if (dryRun) {
       showRows(cli, rowsOf(plan), 'would be ');
+      await warnOfUnoffered(cli, handlers);
       return EXIT.ok;
     }
     if (plan.removed.length > 0 && !yes) {
@@ -102,6 +105,7 @@ const apply = command('apply', 'Make the jobs be as files describe them', {
       ...(await mapAtOnce(plan.removed, (job) => removeOne(cli, client, job))),
     ];
     showRows(cli, rows, '');
+    await warnOfUnoffered(cli, handlers);
     return rows.some(({ outcome }) => outcome === 'failed') ? EXIT.failed : EXIT.ok;
   },
 });

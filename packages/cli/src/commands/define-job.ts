@@ -7,7 +7,6 @@ import {
   type JobFields,
   type JsonObject,
   type NewJob,
-  type Worker,
 } from '@carillon/client';
 import type { Cli } from '../cli.ts';
 import { command } from '../command.ts';
@@ -18,6 +17,7 @@ import { countOf } from '../output/text.ts';
 import { shortIds } from '../resolve.ts';
 import { optional } from './actions.ts';
 import { changedFields, JOB_FLAGS, type JobValues, jobFields, needsCurrent } from './job-flags.ts';
+import { warnOfUnoffered } from './unoffered.ts';
 import { watchJob } from './watch.ts';
 
 const JOB = '01893f2e-7c11-7b3a-9d4e-5a6b7c8d9e0f';
@@ -167,7 +167,7 @@ async function createOne(
   await noteOthersOfName(cli, job, jobId);
   const handler = job.handler || stored?.handler;
   await tellOfSchedule(cli, job);
-  await warnWithoutWorkers(cli, [handler]);
+  await warnOfUnoffered(cli, [handler]);
   return jobId;
 }
 
@@ -222,7 +222,7 @@ async function createMany(
   const refused = answers.length - accepted.length;
   cli.out.note(createdText({ created, existed: accepted.length - created, refused }));
   const waiting = rows.filter(({ answer }) => answer.status === 'submitted');
-  await warnWithoutWorkers(
+  await warnOfUnoffered(
     cli,
     waiting.map(({ job }) => job?.handler),
   );
@@ -267,30 +267,4 @@ export function createdText(counts: { created: number; existed: number; refused:
   const { created, existed, refused } = counts;
   const already = existed === 0 ? '' : `, ${existed} ${existed === 1 ? 'was' : 'were'} there already`;
   return `${countOf(created, 'job')} made${already}, ${refused} refused.`;
-}
-
-/** Warns of handlers that no worker offers: their jobs wait, and nothing else shows why. */
-export async function warnWithoutWorkers(
-  cli: Cli,
-  handlers: readonly (string | null | undefined)[],
-): Promise<void> {
-  for (const handler of (await missingHandlers(cli, handlers)) ?? [])
-    cli.out.warn(`no worker offers the handler "${handler}" at the moment; runs will wait until one does.`);
-}
-
-/** Those that no living worker offers. Undefined where workers cannot be seen: who may not list them cannot be warned. */
-export async function missingHandlers(
-  cli: Cli,
-  handlers: readonly (string | null | undefined)[],
-): Promise<ReadonlySet<string> | undefined> {
-  const missing = new Set(handlers.flatMap((handler) => handler || []));
-  if (missing.size === 0) return missing;
-  const workers = await optional(listWorkers(cli));
-  for (const { alive, handlers: offered } of workers ?? [])
-    if (alive) for (const handler of offered) missing.delete(handler);
-  return workers && missing;
-}
-
-async function listWorkers(cli: Cli): Promise<Worker[]> {
-  return (await cli.client()).workers.list().toArray();
 }

@@ -8,7 +8,8 @@ import { contextNamespace, readFileOrInput, text, toggle, withDefault, YES } fro
 import { type ProgressBar, withBar } from '../output/progress.ts';
 import { countOf } from '../output/text.ts';
 import { isConfirmed, optional } from './actions.ts';
-import { createdText, missingHandlers } from './define-job.ts';
+import { createdText } from './define-job.ts';
+import { findUnoffered } from './unoffered.ts';
 
 export const importCrontab = command('import crontab', 'Make jobs of the lines of a crontab', {
   details:
@@ -81,10 +82,8 @@ interface RunnableJob extends PlannedJob {
 }
 
 async function withWorkers(cli: Cli, plan: readonly PlannedJob[]): Promise<readonly RunnableJob[]> {
-  const missing = await missingHandlers(
-    cli,
-    plan.map(({ job }) => job.handler),
-  );
+  const handlers = plan.map(({ job }) => job.handler);
+  const missing = (await findUnoffered(cli, handlers))?.missing;
   return plan.map((planned) => ({
     ...planned,
     canRun: missing && !missing.has(planned.job.handler ?? ''),

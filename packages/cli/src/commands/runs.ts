@@ -70,6 +70,7 @@ export const runCommands: readonly CommandSpec[] = [
       const statuses = filter.status?.flatMap((list) => spelled(list).split(',')) ?? [];
       if (statuses.includes('failed') && !statuses.includes('timed_out'))
         cli.out.note('What took too long is not among these: --status failed,timed_out shows both.');
+      noteUnoffered(cli.out, runs);
       const isFiltered = Object.keys(filter).length > 0;
       const columns = job === undefined ? acrossColumns(cli.out, runs) : runColumns(cli.out, runs);
       cli.out.list(runs, withProgress(columns, runs), { empty: isFiltered ? 'No runs match.' : 'No runs.' });
@@ -142,6 +143,14 @@ export const runCommands: readonly CommandSpec[] = [
     },
   }),
 ];
+
+const UNOFFERED_MAX = 3;
+
+/** In full, where the column of a narrow terminal cuts it: nothing happens until somebody does something about it. */
+function noteUnoffered(out: Output, runs: readonly ShortRun[]): void {
+  const reasons = runs.flatMap(({ reason }) => (reason?.startsWith('no worker offers') ? [reason] : []));
+  for (const reason of [...new Set(reasons)].slice(0, UNOFFERED_MAX)) out.note(`Some wait: ${reason}.`);
+}
 
 /** Of many jobs: whose run it was and why it failed come first, since a narrow terminal leaves out what comes last. */
 function acrossColumns(out: Output, runs: readonly ListedRun[]): Column<ListedRun>[] {

@@ -12,6 +12,9 @@ export interface WaitsFor {
   readonly handler?: string | undefined;
 }
 
+/** Servers that others can reach run no scripts unless they are told to. */
+const SCRIPTS_OFF = ': no server was started with scripts, which --script-enabled does (docs/scripts.md)';
+
 /** Undefined: it may be handed out. */
 export function waitText({ code, untilMs, handler }: WaitsFor): string | undefined {
   switch (code) {
@@ -22,7 +25,7 @@ export function waitText({ code, untilMs, handler }: WaitsFor): string | undefin
     case 'at_limit':
       return 'the job has as many runs at a time as it may';
     case 'no_worker':
-      return `no worker offers the handler "${handler}"`;
+      return `no worker offers the handler "${handler}"${handler === 'script' ? SCRIPTS_OFF : ''}`;
     case 'claimable':
       return undefined;
   }
