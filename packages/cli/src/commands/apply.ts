@@ -1,9 +1,8 @@
 /** `apply`, `diff` and `export`: jobs as files that are kept in a repository. */
 import { type Carillon, CarillonError, type Job, type JobApplied } from '@carillon/client';
-import { stringify } from 'yaml';
 import type { Cli } from '../cli.ts';
 import { type CommandSpec, command } from '../command.ts';
-import { exportJob } from '../definitions/export-job.ts';
+import { definitionText, exportJob } from '../definitions/export-job.ts';
 import { unifiedDiff } from '../definitions/line-diff.ts';
 import { makePlan, mapAtOnce, type Plan, type PlannedJob } from '../definitions/plan.ts';
 import { type Definitions, readDefinitions, SET_LABEL } from '../definitions/read-files.ts';
@@ -200,7 +199,7 @@ function showDiff(
   // The status is no part of a definition, but a cancelled job comes back.
   const textOf = (job: Job | undefined) =>
     job
-      ? stringify({
+      ? definitionText({
           ...(before && after && before.status !== after.status && { status: job.status.toLowerCase() }),
           ...exportJob(job),
         })
@@ -264,7 +263,7 @@ const exportJobs = command('export', 'Print jobs as a file that can be applied',
 function yamlOf(jobs: readonly Job[]): string {
   const groups = Map.groupBy(jobs, ({ namespace }) => namespace);
   const documents = [...groups].map(([namespace, group]) =>
-    stringify({ namespace, jobs: group.map(exportJob) }).trimEnd(),
+    definitionText({ namespace, jobs: group.map(exportJob) }).trimEnd(),
   );
   return documents.join('\n---\n');
 }

@@ -13,14 +13,15 @@ export async function findUnoffered(
   cli: Cli,
   handlers: readonly (string | null | undefined)[],
 ): Promise<Unoffered | undefined> {
-  const missing = new Set(handlers.flatMap((handler) => handler || []));
+  const wanted = new Set(handlers.flatMap((handler) => handler || []));
   const offered = new Set<string>();
-  if (missing.size === 0) return { missing, offered };
+  if (wanted.size === 0) return { missing: wanted, offered };
   const list = async () => (await cli.client()).workers.list().toArray();
   const workers = await optional(list());
   for (const worker of workers ?? [])
     if (worker.alive) for (const handler of worker.handlers) offered.add(handler);
-  return workers && { missing: missing.difference(offered), offered };
+  const missing = new Set([...wanted].filter((handler) => !offered.has(handler)));
+  return workers && { missing, offered };
 }
 
 /** Their jobs wait, and nothing else shows why. */

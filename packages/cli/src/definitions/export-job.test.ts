@@ -2,9 +2,9 @@ import type { Job } from '@carillon/client';
 import { JOB_FIELDS } from '@carillon/domain';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parse, stringify } from 'yaml';
+import { parse } from 'yaml';
 import { GatewayFixture } from '../../../server/src/gateway/gateway.fixture.ts';
-import { DEFAULTS, exportJob } from './export-job.ts';
+import { DEFAULTS, definitionText, exportJob } from './export-job.ts';
 
 const put = async (gateway: GatewayFixture, key: string, payload: object) =>
   gateway.ask('PUT', `/api/jobs/by-key/${key}`, { payload });
@@ -23,6 +23,17 @@ test('a job of which nothing was said is its key alone', async () => {
     const key = `plain-${Object.keys(schedule)[0]}`;
     const { body } = await put(gateway, key, schedule);
     expect(exportJob(body as Job)).toEqual({ key, ...schedule });
+  }
+});
+
+test('a text of several lines is written line by line, whatever its length, and reads as it was', () => {
+  const long = `echo${' word'.repeat(30)}`;
+  const script = `set -e\n${long}\n\n  echo done\n`;
+  for (const text of [script, script.trimEnd(), `${script}\n`]) {
+    const written = definitionText({ payload: { script: text } });
+    expect(written).toMatch(/script: \|[-+]?\n/);
+    expect(written).toContain(`\n    set -e\n    ${long}\n\n      echo done\n`);
+    expect(parse(written)).toEqual({ payload: { script: text } });
   }
 });
 
@@ -111,7 +122,7 @@ test('an export that is applied changes nothing, whatever the definition', async
         expect(accepted(status), JSON.stringify(body)).toBe(true);
         if (status !== 201) return;
         compared += 1;
-        const exported = parse(stringify(exportJob(body as Job))) as object;
+        const exported = parse(definitionText(exportJob(body as Job))) as object;
         gateway.clock.advance(laterMs % 1_000);
         const again = await put(gateway, key, exported);
         expect(again.body, JSON.stringify(exported)).toMatchObject({

@@ -1,5 +1,6 @@
 /** A job as a definition that can be applied: only what differs from the defaults, in the words of the API. */
 import type { Job } from '@carillon/client';
+import { stringify } from 'yaml';
 
 export type Definition = Readonly<Record<string, unknown>>;
 
@@ -48,6 +49,11 @@ export function exportJob(job: Job): Definition {
     return [[name, differing] as const];
   });
   return Object.fromEntries(given);
+}
+
+/** As YAML. Lines of a script stay lines: folded ones are hard to read, and to compare. */
+export function definitionText(definition: Definition): string {
+  return stringify(definition, { blockQuote: 'literal' });
 }
 
 /** What follows from other fields is left out. */
