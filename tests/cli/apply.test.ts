@@ -45,9 +45,19 @@ jobs:
 `;
 
 describe('apply', () => {
+  test('says in words when what it makes or changes runs', async () => {
+    const file = (interval: string) =>
+      write('often.yaml', `- {key: often, interval: ${interval}, handler: nobody}\n`);
+    await file('15');
+    for (const flags of [['--dry-run'], []])
+      expect(await ok(['apply', '-f', 'often.yaml', ...flags])).toMatch(/created +often .* every 15 seconds/);
+    await file('1d');
+    expect(await ok(['apply', '-f', 'often.yaml'])).toMatch(/updated +often .* interval .*every day at /);
+  });
+
   test('makes what a file describes, and the second time changes nothing at all', async () => {
     await write('jobs.yaml', FILE);
-    expect(await ok(['apply', '-f', 'jobs.yaml', '--dry-run'])).toMatch(/created +report +git/);
+    expect(await ok(['apply', '-f', 'jobs.yaml', '--dry-run'])).toMatch(/created +report +git .*every/);
     expect(await client.jobs.list({ namespace: 'git' }).toArray()).toEqual([]);
     expect(await ok(['apply', '-f', 'jobs.yaml'])).toMatch(/created +poll +git/);
     const before = await traces('git');

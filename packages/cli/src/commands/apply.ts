@@ -11,6 +11,7 @@ import { explainError } from '../explain-error.ts';
 import { choice, contextNamespace, IN_NAMESPACE, labelFilter, text, texts, toggle, YES } from '../flags.ts';
 import { countOf, plainText } from '../output/text.ts';
 import { isConfirmed } from './actions.ts';
+import { schedulesInWords } from './schedule-words.ts';
 import { warnOfUnoffered } from './unoffered.ts';
 
 const SOURCE = {
@@ -54,6 +55,21 @@ function setsLeft({ jobs }: Plan, { set }: Definitions): Set<string> {
   return new Set(before.filter((one, i) => one !== undefined && after[i] === undefined).map(String));
 }
 
+const SCHEDULE_FIELDS = new Set(['cron_expression', 'interval', 'schedule_time', 'time_zone', 'start_at']);
+
+/** By key and namespace, of jobs whose schedule is new. */
+async function newSchedules(client: Carillon, { jobs }: Plan): Promise<ReadonlyMap<string, string>> {
+  const changed = jobs.flatMap(({ planned }) =>
+    planned.outcome === 'created' || planned.changes.some(({ field }) => SCHEDULE_FIELDS.has(field))
+      ? [planned]
+      : [],
+  );
+  const words = await schedulesInWords(client, changed);
+  return new Map([...words].flatMap(([job, text]) => (text === undefined ? [] : [[placeOf(job), text]])));
+}
+
+const placeOf = ({ namespace, key }: Pick<JobApplied, 'namespace' | 'key'>) => `${namespace}/${key}`;
+
 interface Row {
   readonly outcome: 'created' | 'updated' | 'unchanged' | 'removed' | 'failed';
   readonly namespace: string;
@@ -88,9 +104,10 @@ const apply = command('apply', 'Make the jobs be as files describe them', {
   ],
   async run({ options: { dryRun = false, prune = false, yes, ...source }, cli }) {
     const { client, plan } = await planOf(cli, source, prune);
+    const schedules = cli.out.json ? new Map() : await newSchedules(client, plan);
     const handlers = plan.jobs.map(({ planned }) => planned.handler);
     if (dryRun) {
-      showRows(cli, rowsOf(plan), 'would be ');
+      showRows(cli, rowsOf(plan), { prefix: 'would be ', schedules });
       await warnOfUnoffered(cli, handlers);
       return EXIT.ok;
     }
@@ -103,7 +120,7 @@ const apply = command('apply', 'Make the jobs be as files describe them', {
       ...(await mapAtOnce(plan.jobs, (planned) => applyOne(cli, client, planned))),
       ...(await mapAtOnce(plan.removed, (job) => removeOne(cli, client, job))),
     ];
-    showRows(cli, rows, '');
+    showRows(cli, rows, { prefix: '', schedules });
     await warnOfUnoffered(cli, handlers);
     return rows.some(({ outcome }) => outcome === 'failed') ? EXIT.failed : EXIT.ok;
   },
@@ -138,7 +155,11 @@ async function orFailed(cli: Cli, row: Row, work: () => Promise<Row>): Promise<R
   }
 }
 
-function showRows(cli: Cli, rows: readonly Row[], prefix: string): void {
+function showRows(
+  cli: Cli,
+  rows: readonly Row[],
+  { prefix, schedules }: { prefix: string; schedules: ReadonlyMap<string, string> },
+): void {
   const changed = rows.filter(({ outcome }) => outcome !== 'unchanged');
   const unchanged = rows.length - changed.length;
   cli.out.list(
@@ -148,6 +169,7 @@ function showRows(cli: Cli, rows: readonly Row[], prefix: string): void {
       { header: 'KEY', value: ({ key }) => key },
       { header: 'NAMESPACE', value: ({ namespace }) => namespace },
       { header: 'CHANGES', value: ({ changes }) => changes.map(({ field }) => field).join(' ') },
+      { header: 'SCHEDULE', value: (row) => schedules.get(placeOf(row)) },
     ],
     { empty: `Nothing changes: ${countOf(unchanged, 'job')} as described.`, json: rows },
   );

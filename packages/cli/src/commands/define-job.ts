@@ -17,6 +17,7 @@ import { countOf } from '../output/text.ts';
 import { shortIds } from '../resolve.ts';
 import { optional } from './actions.ts';
 import { changedFields, JOB_FLAGS, type JobValues, jobFields, needsCurrent } from './job-flags.ts';
+import { scheduleWords } from './schedule-words.ts';
 import { warnOfUnoffered } from './unoffered.ts';
 import { watchJob } from './watch.ts';
 
@@ -163,12 +164,18 @@ async function createOne(
   else cli.out.done(body, sentence);
   const stored = await readStored(cli, job, jobId);
   if (stored?.next_run_at && stored.schedule_type !== 'IMMEDIATE')
-    cli.out.note(`${isNew ? 'First' : 'Next'} run: ${cli.out.shortTime(stored.next_run_at)}`);
+    await noteNextRun(cli, stored, isNew ? 'First' : 'Next');
   await noteOthersOfName(cli, job, jobId);
   const handler = job.handler || stored?.handler;
   await tellOfSchedule(cli, job);
   await warnOfUnoffered(cli, [handler]);
   return jobId;
+}
+
+async function noteNextRun(cli: Cli, job: Job, which: 'First' | 'Next'): Promise<void> {
+  const words = cli.out.json ? undefined : await scheduleWords(await cli.client(), job);
+  const then = words === undefined ? '' : `, then ${words}`;
+  cli.out.note(`${which} run: ${cli.out.shortTime(job.next_run_at)}${then}`);
 }
 
 const NAMESAKES_MAX = 10;
