@@ -45,6 +45,23 @@ jobs:
 `;
 
 describe('apply', () => {
+  test('tells of a job that was taken out of its file and stays, as --prune is not given', async () => {
+    const jobs = (...keys: string[]) =>
+      write(
+        'less.yaml',
+        `set: less\njobs:\n${keys.map((key) => `- {key: ${key}, interval: 1d, handler: nobody}\n`).join('')}`,
+      );
+    await jobs('stays', 'goes');
+    await ok(['apply', '-f', 'less.yaml']);
+    await jobs('stays');
+    const { code, stderr } = await run(['apply', '-f', 'less.yaml']);
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(/1 job of the set less .* stays .*goes.*--prune/),
+    ]);
+    expect((await run(['apply', '-f', 'less.yaml', '--prune', '--yes'])).stderr).not.toContain('stays');
+  });
+
   test('says in words when what it makes or changes runs', async () => {
     const file = (interval: string) =>
       write('often.yaml', `- {key: often, interval: ${interval}, handler: nobody}\n`);

@@ -149,7 +149,7 @@ describe('a folder that --data names wins over what is stored for its address', 
 test('without any server it says how to get one', async () => {
   await expect(find()).rejects.toMatchObject({
     code: 'no_server',
-    fix: expect.stringContaining('carillon start'),
+    fix: expect.stringMatching(/`carillon start` \(in a clone: `npm start`\)/),
   });
 });
 

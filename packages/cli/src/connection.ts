@@ -79,7 +79,7 @@ async function localConnection(folder: LocalFolder, flags: GlobalOptions): Promi
     throw new CarillonError({
       code: 'no_server',
       message: `There is no server to talk to: no login is stored, and none runs in ${path}.`,
-      fix: 'Start one with `carillon start`, name its folder with --data (or CARILLON_DATA) or its address with --url (or CARILLON_URL), or sign in with `carillon login`.',
+      fix: 'Start one with `carillon start` (in a clone: `npm start`), name its folder with --data (or CARILLON_DATA) or its address with --url (or CARILLON_URL), or sign in with `carillon login`.',
     });
   if (!isLoopback(local.url))
     throw new CommandFailure(

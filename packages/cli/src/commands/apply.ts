@@ -42,9 +42,20 @@ async function planOf(
     cli.out.note(
       `The set ${definitions.set} also has ${countOf(count, 'job')} in the namespace ${place}, which no file names, so nothing is removed there. To remove them, apply a file with "namespace: ${place}" and "jobs: []".`,
     );
+  if (plan.left.length > 0)
+    cli.out.note(
+      `${countOf(plan.left.length, 'job')} of the set ${definitions.set} that no file describes any more ${plan.left.length === 1 ? 'stays' : 'stay'} (${someOf(plan.left)}): --prune removes ${plan.left.length === 1 ? 'it' : 'them'}.`,
+    );
   for (const set of setsLeft(plan, definitions))
     cli.out.note(`Applied before with --set ${set}: without it, these jobs leave that set.`);
   return { client, definitions, plan };
+}
+
+const NAMED_MAX = 5;
+
+function someOf(jobs: readonly Job[]): string {
+  const keys = jobs.slice(0, NAMED_MAX).map(({ key }) => key);
+  return [...keys, ...(jobs.length > NAMED_MAX ? ['…'] : [])].join(', ');
 }
 
 /** The sets that jobs would leave, because none was named this time. */

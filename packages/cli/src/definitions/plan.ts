@@ -3,6 +3,7 @@
  * everything that is wrong.
  */
 import { type Carillon, CarillonError, type Job, type JobApplied } from '@carillon/client';
+import { optional } from '../commands/actions.ts';
 import { fieldOfFlag } from '../commands/job-flags.ts';
 import { type CommandFailure, UsageError } from '../errors.ts';
 import { explainError } from '../explain-error.ts';
@@ -16,8 +17,10 @@ export interface PlannedJob {
 
 export interface Plan {
   readonly jobs: readonly PlannedJob[];
-  /** Of the set, and in no file. */
+  /** Of the set, and in no file: they are removed. */
   readonly removed: readonly Job[];
+  /** The same where nothing is pruned: they stay. */
+  readonly left: readonly Job[];
   /** Of the set too, in namespaces that no file names: how many in each. They stay. */
   readonly elsewhere: ReadonlyMap<string, number>;
 }
@@ -49,10 +52,11 @@ export async function makePlan(
   });
   if (problems.length > 0) throw invalid(problems);
   const planned = jobs.filter((job) => job !== undefined);
-  const pruned = prune
-    ? await findRemoved(client, definitions, planned)
-    : { removed: [], elsewhere: new Map() };
-  return { jobs: planned, ...pruned };
+  if (prune) return { jobs: planned, left: [], ...(await findRemoved(client, definitions, planned)) };
+  // Told besides: whoever may apply and not list is not refused for it.
+  const known =
+    definitions.set === undefined ? undefined : await optional(findRemoved(client, definitions, planned));
+  return { jobs: planned, left: known?.removed ?? [], removed: [], elsewhere: new Map() };
 }
 
 /** Only what is wrong with the definition: what concerns all of them ends the command. */

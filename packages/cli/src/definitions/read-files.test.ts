@@ -43,6 +43,9 @@ test('one job, several documents, a list, JSON, a folder and the standard input 
   expect(await keysOf({ 'all.json': '{"jobs": [{"key": "one"}, {"key": "two"}]}' })).toEqual(['one', 'two']);
   const folder = { 'jobs/b.yaml': 'key: b', 'jobs/deep/a.json': '{"key": "a"}', 'jobs/notes.md': '# no' };
   expect(await keysOf(folder, { paths: ['jobs'] })).toEqual(['b', 'a']);
+  await expect(keysOf({ 'docs/notes.md': '# no' }, { paths: ['docs'] })).rejects.toThrow(
+    'The folder docs has no files of jobs: none ends in .yaml, .yml or .json.',
+  );
   expect(await keysOf({}, { paths: ['-'] })).toEqual(['typed']);
   const anchors = 'common: &c {priority: high}\n';
   expect((await read({ 'a.yaml': anchors })).problems).toHaveLength(1);

@@ -16,6 +16,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 import type { World } from '../cli.ts';
+import { UsageError } from '../errors.ts';
 import { readFileOrInput } from '../flags.ts';
 
 /** The label of jobs that were applied as part of a set. */
@@ -70,12 +71,13 @@ async function filesOf(paths: readonly string[], cwd: string): Promise<string[]>
       continue;
     }
     const entries = await readdir(resolve(cwd, path), { recursive: true });
-    found.push(
-      ...entries
-        .filter((name) => EXTENSION.test(name))
-        .sort()
-        .map((name) => join(path, name)),
-    );
+    const files = entries.filter((name) => EXTENSION.test(name)).sort();
+    if (files.length === 0)
+      throw new UsageError(
+        `The folder ${path} has no files of jobs: none ends in .yaml, .yml or .json.`,
+        'Name another folder, or a file.',
+      );
+    found.push(...files.map((name) => join(path, name)));
   }
   return found;
 }
