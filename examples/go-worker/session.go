@@ -436,7 +436,11 @@ func (w *Worker) hear(message *pb.SessionResponse) error {
 // askedToDrain is called with the lock. Nothing is assigned meanwhile; a worker that starts over under a new id says it again.
 func (w *Worker) askedToDrain(isAsked bool) {
 	if isAsked != w.isAskedToDrain {
-		say("somebody asked this worker to drain: %t", isAsked)
+		if isAsked {
+			say("asked to drain: takes no more runs")
+		} else {
+			say("no longer asked to drain: takes runs again")
+		}
 	}
 	w.isAskedToDrain = isAsked
 }

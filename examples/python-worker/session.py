@@ -440,7 +440,7 @@ class Worker:
     def _ask_to_drain(self, asked):
         """Nothing is assigned meanwhile; a worker that starts over under a new id says it again."""
         if asked != self._asked_to_drain:
-            self._say(f"somebody asked this worker to drain: {asked}")
+            self._say("asked to drain: takes no more runs" if asked else "no longer asked to drain: takes runs again")
         self._asked_to_drain = asked
 
     def _trust_from(self, sent):
