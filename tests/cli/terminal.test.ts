@@ -198,7 +198,12 @@ describe.skipIf(isLeftOut)(name, () => {
       };
       expect(await shown('runs', 'list', id)).toMatch(/^ID +STATUS .*ERROR/m);
       expect(await shown('runs', 'list', id)).toMatch(new RegExp(`^${id} +FAILED .*GET http://127`, 'm'));
-      expect(await shown('runs', 'list', '--status', 'failed')).toMatch(/^FAILED +refused .*GET http/m);
+      const failed = await shown('runs', 'list', '--status', 'failed');
+      expect(failed).toMatch(/^FAILED +refused .*GET http/m);
+      const [beginning = ''] = /[0-9a-f]{8}-[0-9a-f]{4}\S*$/m.exec(failed) ?? [];
+      const told = await runOnTerminal(['runs', 'show', beginning], { cwd: one.folder, columns: 200 });
+      expect(told.written).toContain('refused');
+      expect(await shown('keys', 'list')).toMatch(/^ID .* MAY/m);
 
       const machine = 'a-machine-with-a-long-name-in-the-third-rack.example.org';
       const { key } = await carillon.keys.create({ name: 'w', worker: { handlers: ['http'] } });

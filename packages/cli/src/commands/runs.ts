@@ -16,6 +16,7 @@ import {
 import type { Fact, Output } from '../output/output.ts';
 import type { Column } from '../output/table.ts';
 import { countOf, showSpan } from '../output/text.ts';
+import { shortIds } from '../resolve.ts';
 import { eachIdCommand, optional, pageSize, readLimited } from './actions.ts';
 import { LOG_FLAGS, showRunLog } from './run-logs.ts';
 import { showStarted, watchRun } from './watch.ts';
@@ -152,16 +153,20 @@ function noteUnoffered(out: Output, runs: readonly ShortRun[]): void {
   for (const reason of [...new Set(reasons)].slice(0, UNOFFERED_MAX)) out.note(`Some wait: ${reason}.`);
 }
 
-/** Of many jobs: whose run it was and why it failed come first, since a narrow terminal leaves out what comes last. */
+/**
+ * Of many jobs: a narrow terminal keeps whose run it was, the beginning of its id, which is accepted wherever a run is named, and
+ * why it failed.
+ */
 function acrossColumns(out: Output, runs: readonly ListedRun[]): Column<ListedRun>[] {
   const isRepeated = repeats(runs);
+  const short = out.width === undefined ? (id: string) => id : shortIds(runs.map(({ run_id: id }) => id));
   return [
     { header: 'STATUS', value: (run) => run.status, fixed: true, paint: (word) => out.state(word) },
     { header: 'JOB', value: (run) => run.job_name ?? `removed ${run.job_id}` },
-    { header: 'NAMESPACE', value: (run) => run.namespace },
-    { header: 'ERROR', value: errorText },
-    { header: 'ENDED', value: (run) => out.shortTime(run.ended_at), fixed: true },
-    { header: 'ID', value: (run) => run.run_id, fixed: true },
+    { header: 'NAMESPACE', value: (run) => run.namespace, rank: 6 },
+    { header: 'ERROR', value: errorText, rank: 4, usefulWidth: 24 },
+    { header: 'ENDED', value: (run) => out.briefTime(run.ended_at), fixed: true, rank: 5 },
+    { header: 'ID', value: (run) => short(run.run_id), fixed: true, rank: 3 },
     { header: 'TRY', value: (run) => tryText(run, isRepeated), fixed: true, right: true },
     { header: 'TOOK', value: tookText, right: true },
   ];
