@@ -8,19 +8,22 @@ import { ProgressWriter } from './progress-writer.ts';
 let stage: RoleStage;
 let written: (readonly ProgressReport[])[];
 let isDown: boolean;
+/** What a statement waits for before it changes anything. */
+let gate: Promise<void> | undefined;
 /** A message that fails the statement it is in. */
 const POISON = 'poison';
 let writer: ProgressWriter;
 
 beforeEach(async () => {
   stage = await RoleStage.set();
-  [written, isDown] = [[], false];
+  [written, isDown, gate] = [[], false, undefined];
   const { runState } = stage.storage;
   const store: RunStateStore = {
     saveCheckpoints: (saved, nowMs) => runState.saveCheckpoints(saved, nowMs),
     checkpoint: (runId) => runState.checkpoint(runId),
     async showProgress(reports, nowMs) {
       written.push(reports);
+      await gate;
       if (isDown) throw new StorageUnavailable('away');
       if (reports.some(({ message }) => message === POISON)) throw new Error('out of range');
       return runState.showProgress(reports, nowMs);
@@ -65,6 +68,35 @@ describe('progress', () => {
     await writer.close(run);
     expect(await progress()).toBe(100);
     expect(writer.close(run)).toBeUndefined();
+  });
+
+  test('that a run told last stays, also while what it told before is still being written', async () => {
+    const { run, progress } = await claimed();
+    const slow = Promise.withResolvers<void>();
+    gate = slow.promise;
+    writer.tell(run, { percent: 98 });
+    await stage.advance(1_000);
+    gate = undefined;
+    writer.tell(run, { percent: 100 });
+    const closed = writer.close(run);
+    await turns();
+    slow.resolve();
+    await closed;
+    await turns();
+    expect(await progress()).toBe(100);
+  });
+
+  test('that is being written is waited for before the end of its run', async () => {
+    const { run, progress } = await claimed();
+    const slow = Promise.withResolvers<void>();
+    gate = slow.promise;
+    writer.tell(run, { percent: 100 });
+    await stage.advance(1_000);
+    const closed = writer.close(run)!;
+    expect(await Promise.race([closed.then(() => 'closed'), turns().then(() => 'waits')])).toBe('waits');
+    slow.resolve();
+    await closed;
+    expect(await progress()).toBe(100);
   });
 
   test('of a run that is not shown yet is written when it is', async () => {

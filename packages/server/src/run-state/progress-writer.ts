@@ -32,6 +32,8 @@ type Entry = readonly [string, Waiting];
 export class ProgressWriter {
   readonly #options: ProgressWriterOptions;
   readonly #waiting = new Map<string, Waiting>();
+  /** One statement after the other: of two at the same time, what was told first might be written last. */
+  #underWay: { readonly keys: ReadonlySet<string>; readonly done: Promise<void> } | undefined;
   #isArmed = false;
   #cancelTimer: (() => void) | undefined;
 
@@ -54,7 +56,9 @@ export class ProgressWriter {
 
   /** What a run said last is written before its end, after which it cannot be. A promise while it is. */
   close({ leaseId, position }: HeldRun): Promise<void> | undefined {
-    return this.#waiting.has(`${leaseId}/${position}`) ? this.#writeBatch() : undefined;
+    const key = `${leaseId}/${position}`;
+    if (this.#waiting.has(key)) return this.#writeBatch();
+    return this.#underWay?.keys.has(key) ? this.#underWay.done : undefined;
   }
 
   /** What was not written by now is dropped. */
@@ -76,9 +80,17 @@ export class ProgressWriter {
   }
 
   async #writeBatch(): Promise<void> {
-    const { store, signals, clock, log } = this.#options;
+    while (this.#underWay) await this.#underWay.done;
     const batch = [...this.#waiting];
     this.#waiting.clear();
+    if (batch.length === 0) return;
+    const done = this.#writeAll(batch).finally(() => (this.#underWay = undefined));
+    this.#underWay = { keys: new Set(batch.map(([key]) => key)), done };
+    await done;
+  }
+
+  async #writeAll(batch: readonly Entry[]): Promise<void> {
+    const { store, signals, clock, log } = this.#options;
     let failed: { readonly err: unknown; readonly runs: number } | undefined;
     // Runs of unrelated workers share a statement: what the storage refuses is dropped alone.
     const shown = await applyInBatches<Entry, boolean | undefined>(batch, {
