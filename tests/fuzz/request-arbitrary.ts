@@ -50,7 +50,10 @@ function requestTo(
     );
   const id = fc.oneof(
     { weight: 8, arbitrary: fc.nat() as fc.Arbitrary<number | string> },
-    { weight: 1, arbitrary: fc.constantFrom(UNKNOWN_ID, 'x', '..', '%00', "'", '0'.repeat(300)) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom(UNKNOWN_ID, 'x', '..', '\u0000', 'a\u0000', '%00', "'", '0'.repeat(300)),
+    },
     { weight: 1, arbitrary: fc.string({ minLength: 1, maxLength: 20 }) },
   );
   const header = fc

@@ -39,7 +39,7 @@ const WORDS: Record<string, readonly unknown[]> = {
   frequency: ['daily', 'hourly', 'sometimes'],
   time_zone: ['Europe/Paris', 'UTC', 'America/Lord_Howe', 'Mars/Olympus'],
   handler: ['http', 'mail', 'default', 'rm -rf'],
-  namespace: ['default', 'team-a', '*', 'Nowhere'],
+  namespace: ['default', 'team-a', '*', 'Nowhere', '\u0000'],
   user_id: ['me', 'u003', 'ann'],
   label: ['team:billing', 'team', ':', 'a:b:c'],
   labels: [{ team: 'billing' }, { 'a b': 'c' }],

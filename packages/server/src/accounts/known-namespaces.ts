@@ -43,7 +43,9 @@ export class KnownNamespaces {
   async missing(names: readonly string[]): Promise<string[]> {
     const unknown = [...new Set(names)].filter((name) => !this.has(name));
     if (unknown.length === 0) return [];
-    const existing = new Set(await this.#store.existingNamespaces(unknown));
+    // No other name could be looked for: the database refuses some.
+    const possible = unknown.filter(isNamespaceName);
+    const existing = new Set(possible.length === 0 ? [] : await this.#store.existingNamespaces(possible));
     for (const name of existing) this.#known.set(name, true);
     return unknown.filter((name) => !existing.has(name));
   }

@@ -9,7 +9,7 @@ import { PROBLEM_TYPE, problemOf } from '@carillon/contract';
 import { Refusal } from '@carillon/domain';
 import type { Log } from '@carillon/foundation';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
+import { StorageTimeout, StorageUnavailable, TextUnstorable } from '../storage/storage.ts';
 import { OPEN_BODY_BYTES_MAX } from './large-bodies.ts';
 import { askedMethodOf } from './other-methods.ts';
 import { allowanceHeaders, RateLimited } from './rate-limit.ts';
@@ -30,7 +30,7 @@ export function answerProblems(log: Log) {
           { err: error, requestId: request.id, method: request.method, route: request.routeOptions?.url },
           'a request failed',
         );
-      } else if (refusal.status >= 500) {
+      } else if (refusal.status >= 500 || error instanceof TextUnstorable) {
         log[levelOf(error)](
           { reason: reasonOf(error), requestId: request.id },
           'a request could not be served',
@@ -50,8 +50,9 @@ export function answerProblems(log: Log) {
   };
 }
 
-/** That the database is away is told once, not for each request. */
-export function levelOf(error: unknown): 'debug' | 'warn' {
+/** That the database is away is told once, not for each request. A text that it cannot hold should have been refused before. */
+export function levelOf(error: unknown): 'debug' | 'warn' | 'error' {
+  if (error instanceof TextUnstorable) return 'error';
   return error instanceof StorageUnavailable ? 'debug' : 'warn';
 }
 
@@ -78,6 +79,10 @@ export function refusalOf(error: unknown, bodyLimitBytes?: number): Refusal {
   }
   if (error instanceof StorageTimeout) {
     return new Refusal('storage_unavailable', 'The database took too long.', { cause: error });
+  }
+  if (error instanceof TextUnstorable) {
+    const message = 'A text of the request holds a character that cannot be stored, such as U+0000.';
+    return new Refusal('field_invalid', message, { cause: error });
   }
   return (
     frameworkRefusal(error, bodyLimitBytes) ??

@@ -1,6 +1,6 @@
 import { CATALOGUE } from '@carillon/domain';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { StorageTimeout, StorageUnavailable } from '../storage/storage.ts';
+import { StorageTimeout, StorageUnavailable, TextUnstorable } from '../storage/storage.ts';
 import { GatewayFixture, KEY } from './gateway.fixture.ts';
 
 let gateway: GatewayFixture;
@@ -261,6 +261,18 @@ describe('faults', () => {
     expect(JSON.stringify(answer.body)).not.toContain('relation');
     expect(gateway.errors).toMatchObject([
       { facts: { requestId: answer.body.request_id, err: expect.any(Error) } },
+    ]);
+  });
+
+  test('a text that the database cannot hold is refused, and told without a stack', async () => {
+    gateway.storage.jobs.getForChange = () => Promise.reject(new TextUnstorable('invalid byte sequence'));
+    const answer = await gateway.ask('GET', '/api/jobs/00000000-0000-7000-8000-000000000000');
+    expect(answer).toMatchObject({ status: 400, body: { code: 'field_invalid' } });
+    expect(gateway.errors).toEqual([
+      {
+        facts: { requestId: answer.body.request_id, reason: 'invalid byte sequence' },
+        message: 'a request could not be served',
+      },
     ]);
   });
 

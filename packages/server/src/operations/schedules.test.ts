@@ -131,7 +131,9 @@ describe('others at the same instants', () => {
       ['04', 1, false],
     ]);
     expect(await others({ jobId })).toEqual([]);
+    await fixture.operations.createNamespace({ name: 'elsewhere' });
     expect(await others({ namespace: 'elsewhere' })).toEqual([]);
+    await expect(others({ namespace: 'nowhere' })).rejects.toMatchObject({ code: 'namespace_not_found' });
     expect(await others({ schedule: { cronExpression: '0 0 * * *', spreadSeconds: 60 } })).toEqual([]);
   });
 

@@ -68,10 +68,11 @@ const DAYS_MAX = 42;
 const DAY_MS = 24 * 3_600_000;
 
 export function scheduleOperations(ports: OperationPorts) {
-  const { clock, slices } = ports;
+  const { accounts, clock, slices } = ports;
   return {
     async previewSchedule(caller: Caller, request: PreviewRequest): Promise<SchedulePreview> {
       requireMay(caller, 'schedules.preview');
+      await accounts.namespaces.requireKnown(caller, request.namespace);
       const afterMs = request.afterMs ?? clock.now();
       const { jobId } = request;
       const job = jobId && (await visibleJob(ports, { caller, jobId, action: 'jobs.read' }));

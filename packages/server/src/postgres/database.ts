@@ -3,7 +3,7 @@
  * What certainly did not happen because of a conflict is tried again here; what may have happened is the caller's to judge.
  */
 import pg from 'pg';
-import { StorageTimeout, StorageUnavailable, StorageUnfit } from '../storage/storage.ts';
+import { StorageTimeout, StorageUnavailable, StorageUnfit, TextUnstorable } from '../storage/storage.ts';
 import { LOCK_HOLDERS } from './lock-holders.sql.ts';
 import type { OutageWatch } from './outage-watch.ts';
 
@@ -222,6 +222,9 @@ const UNAVAILABLE = /^(08|53|57|58|25006|25P03)/;
  */
 const TIMED_OUT = /^(57014|55P03)$/;
 
+/** A text that is no UTF-8 or holds U+0000, as a value or escaped in JSON. */
+const UNSTORABLE = /^(22021|22P05)$/;
+
 /** Classes that tell of the values of a statement: cardinality, data, constraints, limits. */
 const OF_VALUES = /^(21|22|23|54)/;
 
@@ -254,6 +257,7 @@ function translate(error: unknown): unknown {
       cause: error,
       look: LOCK_HOLDERS,
     });
+  if (isSqlState && UNSTORABLE.test(code)) return new TextUnstorable(error.message, { cause: error });
   if (isSqlState && !UNAVAILABLE.test(code)) return error;
   if (isSqlState || isConnectionError(error, code)) {
     return new StorageUnavailable(`the database is not available: ${error.message}`, { cause: error });

@@ -62,6 +62,14 @@ export class StorageUnfit extends Error {
   }
 }
 
+/** A text holds what no database can hold, such as U+0000. Nothing happened. */
+export class TextUnstorable extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'TextUnstorable';
+  }
+}
+
 /**
  * The database is there, but this call ran or waited for a lock too long, and was undone. Another call may go through
  * at once: what slows this one down may be a single row.

@@ -1,6 +1,6 @@
 /** Turns operations into routes of REST: reads strictly what each declares, and writes its reply. */
 import type { EventEmitter } from 'node:events';
-import { parseIdempotencyKey, parseIfMatch, readId, readShape, requireNoBody } from '@carillon/contract';
+import { parseIdempotencyKey, parseIfMatch, readId, readShape, requireNoBody, rpc } from '@carillon/contract';
 import type { Caller, JobId, RunId } from '@carillon/domain';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods, RequestPayload } from 'fastify';
 import { z } from 'zod';
@@ -137,7 +137,7 @@ function callReader(
       idempotencyKey: isIdempotent ? parseIdempotencyKey(request.headers['idempotency-key']) : undefined,
       ifVersion: isVersioned ? parseIfMatch(request.headers['if-match']) : undefined,
       prefersMinimal: isPreferable && RETURN_MINIMAL.test(String(request.headers.prefer ?? '')),
-      id: (hasOwnName ? given : readId(given, subject)) as JobId & RunId,
+      id: (hasOwnName ? rpc.storable(given, subjectName) : readId(given, subject)) as JobId & RunId,
       session: () => sessionOf(request),
       request,
       reply,

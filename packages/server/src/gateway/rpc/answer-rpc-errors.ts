@@ -6,6 +6,7 @@ import { rpc } from '@carillon/contract';
 import { Refusal } from '@carillon/domain';
 import type { Log } from '@carillon/foundation';
 import { Code, ConnectError } from '@connectrpc/connect';
+import { TextUnstorable } from '../../storage/storage.ts';
 import { bodyLimitText, levelOf, reasonOf, refusalOf, retryAfterSecondsOf } from '../answer-problems.ts';
 
 export interface FailedCall {
@@ -23,7 +24,7 @@ export function answerRpcErrors({ log }: { log: Log }) {
     const refusal = unread ?? refusalOf(error);
     if (refusal.code === 'internal') {
       log.error({ err: error, requestId, method }, 'a call failed');
-    } else if (refusal.status >= 500) {
+    } else if (refusal.status >= 500 || error instanceof TextUnstorable) {
       log[levelOf(error)]({ reason: reasonOf(error), requestId, method }, 'a call could not be served');
     }
     return connectErrorOf(refusal, requestId);

@@ -55,7 +55,7 @@ export class RpcFixture extends OperationsFixture {
   /** Why the key no longer lets anybody in. */
   revoked: Refusal | undefined;
 
-  private constructor(options: ListenerOptions) {
+  protected constructor(options: ListenerOptions) {
     super();
     const log: Log = { ...silentLog, error: (facts, message) => void this.errors.push({ facts, message }) };
     this.listener = createListener(options);
@@ -85,7 +85,7 @@ export class RpcFixture extends OperationsFixture {
   }
 
   static async start(options: ListenerOptions = {}): Promise<RpcFixture> {
-    const fixture = new RpcFixture(options);
+    const fixture = new this(options);
     await fixture.app.listen({ port: 0, host: '127.0.0.1' });
     return fixture;
   }

@@ -5,7 +5,9 @@
 import {
   type Caller,
   homeOf,
+  isNamespaceName,
   type Job,
+  type JobId,
   type JobInput,
   jobShownTo,
   Refusal,
@@ -50,11 +52,16 @@ const TRIES_MAX = 5;
 export function jobsByKey(ports: OperationPorts) {
   const { storage, clock, ingest } = ports;
 
+  /** What is no name of a namespace is not looked for: it is refused with the definition. */
+  async function holderOf(namespace: string, key: string): Promise<JobId | undefined> {
+    return isNamespaceName(namespace) ? storage.jobs.findKey(namespace, key) : undefined;
+  }
+
   async function getJobByKey(
     caller: Caller,
     { namespace = homeOf(caller), key }: JobKey,
   ): Promise<JobDetails> {
-    const jobId = await storage.jobs.findKey(namespace, key);
+    const jobId = await holderOf(namespace, key);
     const read = jobId && (await storage.jobs.getForChange(jobId));
     if (!read || !sees(caller, read.job)) throw keyNotFound({ namespace, key });
     requireMay(caller, 'jobs.read', read.job);
@@ -94,7 +101,7 @@ export function jobsByKey(ports: OperationPorts) {
     caller: Caller,
     { namespace = '', key, input, dryRun = false }: ApplyRequest,
   ): Promise<Applied | undefined> {
-    const jobId = await storage.jobs.findKey(namespace, key);
+    const jobId = await holderOf(namespace, key);
     const found = jobId && (await storage.jobs.get(jobId));
     if (!found) return undefined;
     if (!sees(caller, found)) {
