@@ -18,7 +18,7 @@ const WITHOUT_TURN: Readonly<Record<Impossible, true> & Partial<Record<keyof Ope
   // They share transactions, and are bounded there.
   ...{ createJob: true, createJobs: true },
   // Long, and few at a time by bounds of their own.
-  ...{ bulkJobs: true, bulkRuns: true, bulkRedriveDeadLetters: true, readRunLog: true, followRunLog: true },
+  ...{ bulkJobs: true, bulkRuns: true, bulkRedriveDeadLetters: true },
   ...{ watchLive: true, watchEvents: true },
   // Of somebody who is not known yet, or has just been recognised.
   ...{ signIn: true, signInWithTicket: true, signInWithAdminKey: true, signInFromOutside: true },

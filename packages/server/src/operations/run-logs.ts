@@ -32,12 +32,18 @@ export interface ReadLogQuery {
 }
 
 /**
- * parts: any part of it can be read. lines: it is searched, and its length is not known before; close has to be called when nobody reads
- * them any more.
+ * parts: any part of it can be read. search: begins to search it, once there is room; signal: of a caller who has gone. Neither asks the
+ * database for anything.
  */
 export type RunLogText =
-  | { readonly parts: readonly LogPart[]; readonly lines?: undefined }
-  | { readonly lines: AsyncIterable<string>; readonly close: () => void; readonly parts?: undefined };
+  | { readonly parts: readonly LogPart[]; readonly search?: undefined }
+  | { readonly search: (signal: AbortSignal) => Promise<SearchedLog>; readonly parts?: undefined };
+
+/** Its length is not known before. close has to be called when nobody reads the lines any more. */
+export interface SearchedLog {
+  readonly lines: AsyncIterable<string>;
+  readonly close: () => void;
+}
 
 export type FollowedLog =
   /** part: of those of its attempt, which are at several servers, from 0. */
@@ -67,31 +73,28 @@ export function runLogOperations(ports: OperationPorts) {
   const followed = new SharedLimit({ what: 'logs are followed', eachMax: 50, totalMax: 1_000 });
 
   return {
-    /** signal: of a caller who has gone. */
-    async readRunLog(
-      caller: Caller,
-      runId: RunId,
-      query: ReadLogQuery,
-      signal?: AbortSignal,
-    ): Promise<RunLogText> {
+    async readRunLog(caller: Caller, runId: RunId, query: ReadLogQuery): Promise<RunLogText> {
       const { attempts } = await visibleRun(ports, { caller, runId, action: ACTION });
       const views = new Map(attempts.map((view) => [view.epoch, view]));
       const records = selected(await logs.of(runId), views, query);
       await logs.requireReach(records);
-      const { streams, search, since, tail, attempt, epoch } = query;
-      if ([streams, search, since, tail].some((value) => value !== undefined)) {
+      const { streams, search: wanted, since, tail, attempt, epoch } = query;
+      if ([streams, wanted, since, tail].some((value) => value !== undefined)) {
         // Refused before the answer begins where it is in a place that cannot be read.
         for (const record of records) await logs.parts(record);
         const matches = lineFilter(query, clock.now());
-        const leave = await searches.enter(claimantOf(caller, ACTION), signal);
-        const closed = new AbortController();
-        const search = { records, matches, signal: closed.signal };
-        const reading = leavingAtEnd(tail === undefined ? textLines(search) : lastLines(search, tail), leave);
-        const close = () => {
-          closed.abort();
-          reading.close();
+        const search = async (signal: AbortSignal): Promise<SearchedLog> => {
+          const leave = await searches.enter(claimantOf(caller, ACTION), signal);
+          const closed = new AbortController();
+          const read = { records, matches, signal: closed.signal };
+          const reading = leavingAtEnd(tail === undefined ? textLines(read) : lastLines(read, tail), leave);
+          const close = () => {
+            closed.abort();
+            reading.close();
+          };
+          return { lines: reading.items, close };
         };
-        return { lines: reading.items, close };
+        return { search };
       }
       const known = Map.groupBy(records, (record) => record.epoch);
       const epochs = [...new Set([...views.keys(), ...known.keys()])].sort((a, b) => a - b);

@@ -14,8 +14,8 @@ import {
 import { type Caller, Refusal } from '@carillon/domain';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { FollowedLog, RunLogText } from '../../operations/run-logs.ts';
-import { readParts } from '../../run-logs/run-logs.ts';
+import type { FollowedLog, SearchedLog } from '../../operations/run-logs.ts';
+import { type LogPart, readParts } from '../../run-logs/run-logs.ts';
 import {
   type ApiContext,
   type Call,
@@ -101,8 +101,10 @@ export function runLogOperationsOf(context: ApiContext): Operation[] {
         if (kind === 'stream') return await followed(context, { call, request, reply });
         if (query.download) reply.header('content-disposition', `attachment; filename="run-${id}.log"`);
         const gone = goneSignal(reply);
-        const text = await operations.readRunLog(caller, id, query, gone);
-        return textReply(text, { request, reply, gone });
+        const found = await operations.readRunLog(caller, id, query);
+        reply.type(TEXT_TYPE);
+        if (found.search) return linesReply(await found.search(gone), { request, gone });
+        return partsReply(found.parts, { request, reply });
       },
     }),
   ];
@@ -132,18 +134,22 @@ function goneSignal({ raw }: FastifyReply): AbortSignal {
   return gone.signal;
 }
 
-function textReply(
-  text: RunLogText,
-  { request, reply, gone }: { request: FastifyRequest; reply: FastifyReply; gone: AbortSignal },
+function linesReply(
+  { lines, close }: SearchedLog,
+  { request, gone }: { request: FastifyRequest; gone: AbortSignal },
 ): Reply {
-  reply.type(TEXT_TYPE);
   const isHead = request.method === 'HEAD';
-  if (text.parts === undefined) {
-    if (gone.aborted || isHead) text.close();
-    else gone.addEventListener('abort', text.close, { once: true });
-    return { body: isHead ? '' : Readable.from(joined(text.lines)).once('close', text.close) };
-  }
-  const bytes = text.parts.reduce((sum, part) => sum + part.bytes, 0);
+  if (gone.aborted || isHead) close();
+  else gone.addEventListener('abort', close, { once: true });
+  return { body: isHead ? '' : Readable.from(joined(lines)).once('close', close) };
+}
+
+function partsReply(
+  parts: readonly LogPart[],
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+): Reply {
+  const isHead = request.method === 'HEAD';
+  const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
   reply.header('accept-ranges', 'bytes');
   const range = rangeOf(request.headers.range, bytes);
   if (range === 'none') {
@@ -154,7 +160,7 @@ function textReply(
   if (range) reply.header('content-range', `bytes ${from}-${to - 1}/${bytes}`);
   reply.header('content-length', String(to - from));
   const status = range ? 206 : 200;
-  return { status, body: isHead ? '' : Readable.from(readParts(text.parts, { from, bytes: to - from })) };
+  return { status, body: isHead ? '' : Readable.from(readParts(parts, { from, bytes: to - from })) };
 }
 
 /** One range of bytes. Undefined: the whole, also where several are asked for or none is meant. none: it begins after the end. */
