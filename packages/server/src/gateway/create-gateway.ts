@@ -116,7 +116,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   const onNoRoute = orPage ? orPage(problems.onNoRoute) : problems.onNoRoute;
   app.setNotFoundHandler(onNoRoute);
   app.decorateRequest('caller', undefined);
-  const largeBodies = new LargeBodies(systemClock);
+  const largeBodies = new LargeBodies({ clock: systemClock, bodyBytesMax: bodyLimitBytes });
   readJsonBodies(app, largeBodies);
   closeConnections(app, listener.connections);
 

@@ -16,7 +16,7 @@ let bodies: LargeBodies;
 
 beforeEach(() => {
   clock = new ManualClock();
-  bodies = new LargeBodies(clock);
+  bodies = new LargeBodies({ clock, bodyBytesMax: MIB });
 });
 
 /** Lets what follows a turn happen, and the rest after it. */
@@ -85,22 +85,30 @@ describe('what arrives at the same time', () => {
   };
 
   test('of one namespace leaves memory to others, and what all send to the installation', () => {
-    const held = send(claimantIn(['a'], 'ann'), 51);
+    const held = Array.from({ length: 4 }, (_, i) => send(claimantIn(['a'], `ann ${i}`), 12.75));
     expect(() => send(claimantIn(['a'], 'abe'), 1)).toThrow(/^Too many large requests for the namespace a/);
-    for (const name of ['b', 'c']) send(claimantIn([name], name), 32);
+    for (const name of ['b', 'c']) for (let i = 0; i < 4; i += 1) send(claimantIn([name], `${name} ${i}`), 8);
     expect(() => send(claimantIn(['d'], 'dan'), 1)).toThrow(/^Too many large requests are under way/);
     send(INSTALLATION, 12);
-    held.release();
-    held.release();
-    send(claimantIn(['d'], 'dan'), 39);
+    for (const each of [...held, ...held]) each.release();
+    for (let i = 0; i < 4; i += 1) send(claimantIn(['d'], `dan ${i}`), 9.75);
+  });
+
+  test('of one caller is a quarter of what its namespace may have, and a body of full length in any case', () => {
+    send(claimantIn(['a'], 'ann'), 12);
+    expect(() => send(claimantIn(['a'], 'ann'), 1)).toThrow(/^Too many large requests for you/);
+    send(claimantIn(['a'], 'abe'), 12);
+    send(INSTALLATION, 51);
+    bodies = new LargeBodies({ clock, bodyBytesMax: 40 * MIB });
+    send(claimantIn(['a'], 'ann'), 40);
   });
 
   test('counts for each namespace of a caller, and for who has made their keys', () => {
-    send(claimantIn(['a', 'b'], 'key 1', 'eve'), 40);
+    for (let i = 0; i < 4; i += 1) send(claimantIn(['a', 'b'], `key ${i}`, 'eve'), 10);
     expect(() => send(claimantIn(['b'], 'key 2', 'bob'), 12)).toThrow('for the namespace b');
-    send(claimantIn(['c'], 'key 3', 'eve'), 36);
-    expect(() => send(claimantIn(['d'], 'key 4', 'eve'), 2)).toThrow('Too many');
-    send(claimantIn(['d'], 'key 5', 'dan'), 30);
+    for (let i = 5; i < 8; i += 1) send(claimantIn(['c'], `key ${i}`, 'eve'), 12);
+    expect(() => send(claimantIn(['d'], 'key 8', 'eve'), 2)).toThrow('Too many');
+    for (let i = 9; i < 12; i += 1) send(claimantIn(['d'], `key ${i}`, 'dan'), 10);
   });
 });
 
@@ -150,13 +158,15 @@ describe('a gateway', () => {
       JSON.stringify({ jobs: badJobs.map(() => ({})) }),
     ],
   ])('answers others before most of the %s of one namespace (hazard 45)', async (_, path, body) => {
-    const red = await gateway.keyWith({ namespace: 'red', role: 'editor' });
+    const grant = { namespace: 'red', role: 'editor' } as const;
+    await gateway.namespace('red');
+    const red = await Promise.all(Array.from({ length: 5 }, () => gateway.keyWith(grant)));
     const blue = await gateway.keyWith({ namespace: 'blue', role: 'viewer' });
     const look = () => send(blue, '/api/jobs?limit=1');
     expect(await look()).toBe(200);
     let answered = 0;
-    const asked = Array.from({ length: 40 }, async () => {
-      await send(red, path, body);
+    const asked = Array.from({ length: 40 }, async (_, i) => {
+      await send(red[i % red.length]!, path, body);
       answered += 1;
     });
     expect(await look()).toBe(200);
@@ -172,6 +182,26 @@ describe('a gateway', () => {
       expect(answer.body).toContain('larger than 8 KiB, which is what is read of a stranger');
     }
   });
+
+  test.each(['/api/jobs', '/carillon.v1.JobService/SubmitJob', '/carillon.v1.JobService/SubmitJobs'])(
+    'holds nothing of a body of %s that its sender may not send',
+    async (path) => {
+      const key = await gateway.keyWith({ namespace: 'red', role: 'viewer' });
+      const session = connect(`http://127.0.0.1:${port}`);
+      onTestFinished(() => session.destroy());
+      const asked = session.request({
+        ...{ ':method': 'POST', ':path': path, authorization: `Bearer ${key}` },
+        'content-type': path.startsWith('/api') ? 'application/json' : 'application/grpc',
+      });
+      asked.on('error', () => undefined);
+      // The head of a message that is longer than what comes.
+      asked.write(Buffer.concat([Buffer.from([0, 0, 8, 0, 0]), Buffer.alloc(20_000, ' ')]));
+      asked.resume();
+      const isCall = !path.startsWith('/api');
+      const [told] = (await once(asked, isCall ? 'trailers' : 'response')) as [Record<string, unknown>];
+      expect(told).toMatchObject(isCall ? { 'grpc-status': '7' } : { ':status': 403 });
+    },
+  );
 
   test('counts what arrives without a word of its length, and refuses what is too much of one namespace', async () => {
     const key = await gateway.keyWith({ namespace: 'red', role: 'editor' });

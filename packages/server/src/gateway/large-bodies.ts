@@ -13,7 +13,10 @@ export const SMALL_BODY_BYTES = 8 * 1024;
 /** What strangers may send: the name and the password of somebody who signs in are shorter. */
 export const OPEN_BODY_BYTES_MAX = SMALL_BODY_BYTES;
 const HELD_BYTES_MAX = 128 * 1024 * 1024;
-const SELF_PART = 0.4;
+/** A quarter of what its namespace has: no key uses that up alone. */
+const SELF_PART = 0.1;
+/** Of one caller of the whole installation, which counts for no namespace. */
+const INSTALLATION_PART = 0.4;
 /** For callers of the whole installation. */
 const KEPT_PART = 0.1;
 const REST_MS_MAX = 1_000;
@@ -40,6 +43,7 @@ interface Waiting {
 
 export class LargeBodies {
   readonly #clock: Pick<Clock, 'timer' | 'monotonic'>;
+  readonly #bodyBytesMax: number;
   readonly #heldBy = new Map<string, number>();
   #held = 0;
   readonly #waiting = new Set<Waiting>();
@@ -49,8 +53,10 @@ export class LargeBodies {
   #serves = 0;
   #isBusy = false;
 
-  constructor(clock: Pick<Clock, 'timer' | 'monotonic'>) {
+  /** bodyBytesMax: each caller may send one of this length. */
+  constructor({ clock, bodyBytesMax }: { clock: Pick<Clock, 'timer' | 'monotonic'>; bodyBytesMax: number }) {
     this.#clock = clock;
+    this.#bodyBytesMax = bodyBytesMax;
   }
 
   hold(who: Claimant): Held {
@@ -72,7 +78,7 @@ export class LargeBodies {
   turn(who: Claimant): Promise<void> {
     if (this.#waiting.size >= WAITING_MAX) return Promise.reject(overloaded());
     const full = namesOf(who).find((name) => (this.#waitingOf.get(name) ?? 0) >= WAITING_MAX_EACH);
-    if (full !== undefined) return Promise.reject(rateLimited(who));
+    if (full !== undefined) return Promise.reject(rateLimited(who.shares.at(-1) ?? who));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiting: Waiting = {
       who,
@@ -127,8 +133,11 @@ export class LargeBodies {
   }
 
   #requireRoom(who: Claimant, bytes: number): void {
-    for (const { of, part } of [{ of: who.of, part: SELF_PART }, ...who.shares])
-      if ((this.#heldBy.get(of) ?? 0) + bytes > HELD_BYTES_MAX * part) throw rateLimited(who);
+    const held = (of: string) => (this.#heldBy.get(of) ?? 0) + bytes;
+    const full = who.shares.find(({ of, part }) => held(of) > HELD_BYTES_MAX * part);
+    if (full) throw rateLimited(full);
+    const selfPart = HELD_BYTES_MAX * (who.mayUseKept ? INSTALLATION_PART : SELF_PART);
+    if (held(who.of) > Math.max(selfPart, this.#bodyBytesMax)) throw rateLimited(who);
     const kept = who.mayUseKept ? 0 : HELD_BYTES_MAX * KEPT_PART;
     if (this.#held + bytes > HELD_BYTES_MAX - kept) throw overloaded();
   }
@@ -149,9 +158,8 @@ function add(counts: Map<string, number>, name: string, change: number): void {
   else counts.delete(name);
 }
 
-function rateLimited({ words, shares }: Claimant): Refusal {
-  const whose = shares.at(-1)?.words ?? words;
-  return refused('rate_limited', `Too many large requests ${whose} are under way; ${ADVICE}.`);
+function rateLimited({ words }: Pick<Claimant, 'words'>): Refusal {
+  return refused('rate_limited', `Too many large requests ${words} are under way; ${ADVICE}.`);
 }
 
 function overloaded(): Refusal {

@@ -9,7 +9,15 @@ import { sessionCookie } from '../authenticate/session-cookie.ts';
 import { type Held, type LargeBodies, OPEN_BODY_BYTES_MAX, SMALL_BODY_BYTES } from '../large-bodies.ts';
 import { allowanceHeaders, type RequestLimits } from '../rate-limit.ts';
 import { requireReadableQuery } from '../read-input.ts';
-import { isNamed, type ListEnd, type Operation, type RestCall, readInput, withinBytes } from './operation.ts';
+import {
+  isNamed,
+  type ListEnd,
+  type Operation,
+  type RestCall,
+  readInput,
+  requireAccess,
+  withinBytes,
+} from './operation.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -60,8 +68,13 @@ export function mountRest(
       },
       preParsing: (request, reply, payload, done) => {
         const { caller } = request;
-        if (caller && largeBodies && mayBeLarge(request))
-          countAsItArrives(payload, reply, largeBodies.hold(claimantOf(caller)));
+        if (!caller || !largeBodies || !mayBeLarge(request)) return done(null, payload);
+        try {
+          requireAccess(caller, operation.access);
+        } catch (error) {
+          return done(error as Error);
+        }
+        countAsItArrives(payload, reply, largeBodies.hold(claimantOf(caller)));
         done(null, payload);
       },
       handler: async (request, reply) => {

@@ -9,8 +9,10 @@ import {
   type Caller,
   hasControlCharacter,
   type JobId,
+  may,
   Refusal,
   type RunId,
+  requireMay,
 } from '@carillon/domain';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
@@ -27,6 +29,13 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
  * several, the request decides which.
  */
 export type Access = Action | readonly Action[] | 'open' | 'self';
+
+/** Refuses whoever may do none of this anywhere. What a request is about may ask for more. */
+export function requireAccess(caller: Caller, access: Access): void {
+  if (access === 'open' || access === 'self') return;
+  const [first, ...others] = [access].flat() as Action[];
+  if (!others.some((action) => may(caller, action))) requireMay(caller, first!);
+}
 
 export interface Answer {
   readonly description: string;

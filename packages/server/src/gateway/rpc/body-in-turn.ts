@@ -7,7 +7,9 @@ import { claimantOf } from '../../shared-limit/shared-limit.ts';
 import { type Held, type LargeBodies, SMALL_BODY_BYTES } from '../large-bodies.ts';
 
 export interface BodyInTurnOptions {
-  readonly largeBodies: LargeBodies;
+  /** Counts what is here while the rest is on its way. Throws a refusal where the caller may not send it. */
+  readonly hold: (caller: Caller) => Held | undefined;
+  readonly turn: LargeBodies['turn'];
   /** Known once the first bytes are asked for. Undefined: a stranger. */
   readonly callerOf: () => Caller | undefined;
   /** Whatever its length: it is compressed, or may hold very many things. */
@@ -18,7 +20,7 @@ export interface BodyInTurnOptions {
 
 export async function* bodyInTurn(
   body: AsyncIterable<Uint8Array>,
-  { largeBodies, callerOf, isAlwaysInTurn, bytesMax }: BodyInTurnOptions,
+  { hold, turn, callerOf, isAlwaysInTurn, bytesMax }: BodyInTurnOptions,
 ): AsyncGenerator<Uint8Array> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
@@ -35,13 +37,12 @@ export async function* bodyInTurn(
       bytes += part.length;
       if (held) held.add(part.length);
       else if (bytes > SMALL_BODY_BYTES) {
-        held = largeBodies.hold(claimantOf(caller));
-        held.add(bytes);
+        held = hold(caller);
+        held?.add(bytes);
       }
     }
     const caller = callerOf();
-    if (caller !== undefined && (isAlwaysInTurn || bytes > SMALL_BODY_BYTES))
-      await largeBodies.turn(claimantOf(caller));
+    if (caller !== undefined && (isAlwaysInTurn || bytes > SMALL_BODY_BYTES)) await turn(claimantOf(caller));
     yield* parts;
   } finally {
     held?.release();

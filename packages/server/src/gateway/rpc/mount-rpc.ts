@@ -22,7 +22,8 @@ import {
 } from '@connectrpc/connect-node';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { claimantOf } from '../../shared-limit/shared-limit.ts';
-import { type LargeBodies, OPEN_BODY_BYTES_MAX } from '../large-bodies.ts';
+import { requireAccess } from '../api/operation.ts';
+import { type Held, type LargeBodies, OPEN_BODY_BYTES_MAX } from '../large-bodies.ts';
 import { type ClientCertificates, requireClientCertificate } from '../listener/client-certificate.ts';
 import { keepStreamOpen } from '../listener/http2-side.ts';
 import { answerRpcErrors, stoppingError } from './answer-rpc-errors.ts';
@@ -114,9 +115,14 @@ export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
     // What is compressed could not be looked at before it is read.
     const own = !limits && bytesMax === bodyLimitBytes ? protocols : protocolsOf(bytesMax, limits && []);
     const handler = createUniversalMethodHandler(method.implement(host), own);
-    if (limits) return withItemLimits(handler, { input: method.method.input, limits, bytesMax, largeBodies });
+    const hold = (caller: Caller) => {
+      requireAccess(caller, method.access);
+      return largeBodies?.hold(claimantOf(caller));
+    };
+    if (limits) return withItemLimits(handler, { input: method.method.input, limits, bytesMax, hold });
     if (!largeBodies || method.method.methodKind === 'bidi_streaming') return handler;
-    return withBodyInTurn(handler, { largeBodies, isReadInTurn: method.isReadInTurn === true, bytesMax });
+    const isReadInTurn = method.isReadInTurn === true;
+    return withBodyInTurn(handler, { hold, turn: (who) => largeBodies.turn(who), isReadInTurn, bytesMax });
   });
 
   app.register((scope, _options, done) => {
@@ -134,9 +140,9 @@ export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
 function withItemLimits(
   handler: UniversalHandler,
   {
-    largeBodies,
+    hold: holdOf,
     ...options
-  }: Omit<LimitItemsOptions, 'contentType' | 'hold'> & Pick<RpcOptions, 'largeBodies'>,
+  }: Omit<LimitItemsOptions, 'contentType' | 'hold'> & { hold: (caller: Caller) => Held | undefined },
 ): UniversalHandler {
   const limited = (call: Parameters<UniversalHandler>[0]) => {
     // A stream, and not JSON that was read before.
@@ -144,7 +150,7 @@ function withItemLimits(
     const contentType = call.header.get('content-type') ?? '';
     const hold = () => {
       const caller = call.contextValues?.get(CALLER);
-      return caller && largeBodies?.hold(claimantOf(caller));
+      return caller && holdOf(caller);
     };
     return handler({ ...call, body: limitItems(body, { ...options, contentType, hold }) });
   };
@@ -153,7 +159,7 @@ function withItemLimits(
 
 function withBodyInTurn(
   handler: UniversalHandler,
-  options: Pick<BodyInTurnOptions, 'largeBodies' | 'bytesMax'> & { readonly isReadInTurn: boolean },
+  options: Pick<BodyInTurnOptions, 'hold' | 'turn' | 'bytesMax'> & { readonly isReadInTurn: boolean },
 ): UniversalHandler {
   const inTurn = (call: Parameters<UniversalHandler>[0]) => {
     const { header, contextValues: values } = call;
