@@ -4,6 +4,7 @@ import {
   HANDLER_NAME_RULE,
   hasControlCharacter,
   isHandlerName,
+  PARAMETERS_BYTES_MAX,
   type WorkerId,
 } from '@carillon/domain';
 import { protocol as P } from '@carillon/worker';
@@ -31,8 +32,8 @@ export interface ReadHello {
   readonly slots: number;
   readonly executing: number;
   readonly handlers: readonly string[];
-  /** JSON Schemas by the names of handlers. */
-  readonly parameters: ReadonlyMap<string, string>;
+  /** JSON Schemas by the names of handlers. Long, and the stream lasts: emptied when they are recorded. */
+  readonly parameters: Map<string, string>;
   /** Positions by lease. */
   readonly heldRuns: ReadonlyMap<string, ReadonlySet<number>>;
   /** It leaves. */
@@ -52,6 +53,8 @@ const SHOWN_LENGTH_MAX = 200;
  * for 400 handlers with names of 40 characters.
  */
 const OFFER_BYTES_MAX = 16_384;
+/** As they arrive in one message, and are recorded. */
+const ALL_PARAMETERS_BYTES_MAX = 1_048_576;
 const HANDLERS_LOGGED_MAX = 5;
 
 /** For the log, before the rest is judged. */
@@ -84,11 +87,26 @@ export function readHello({ hello }: P.SessionRequest, keyId: string): ReadHello
     bootId: hello.bootId as BootId,
     ...{ session, slots, executing, handlers, heldRuns },
     ...{ draining: offer.draining, askedToDrain },
-    parameters: new Map(
-      offer.handlers.flatMap(({ name, parameters }) => (parameters === '' ? [] : [[name, parameters]])),
-    ),
+    parameters: readParameters(offer),
     shown: readShown(hello, offer),
   };
+}
+
+function readParameters({ handlers }: P.Offer): Map<string, string> {
+  let bytes = 0;
+  for (const { name, parameters } of handlers) {
+    const own = Buffer.byteLength(parameters);
+    bytes += own;
+    if (own > PARAMETERS_BYTES_MAX)
+      throw new HelloRefused(
+        `the parameters of the handler ${name} have ${own} bytes, and may have ${PARAMETERS_BYTES_MAX}`,
+      );
+  }
+  if (bytes > ALL_PARAMETERS_BYTES_MAX)
+    throw new HelloRefused(
+      `the parameters of the handlers of a worker may have ${ALL_PARAMETERS_BYTES_MAX} bytes together, and these have ${bytes}: use shorter ones, or divide the handlers between several workers`,
+    );
+  return new Map(handlers.flatMap(({ name, parameters }) => (parameters === '' ? [] : [[name, parameters]])));
 }
 
 function requireOfferBytes(handlers: readonly string[], labels: P.Offer['labels']): void {

@@ -12,12 +12,13 @@ import type { LeaseStore } from '../storage/lease-store.ts';
 import type { MemberStore } from '../storage/member-store.ts';
 import type { RunReports } from '../worker-link/run-reports.ts';
 import type { LocalWorkers } from '../worker-link/worker-link.ts';
+import { awaitHello } from './await-hello.ts';
 import { forgetLeft } from './forget-left.ts';
-import { ProtocolBroken, requireBeat, requireFrame, StreamStalled } from './frame-bounds.ts';
+import { ProtocolBroken, requireBeat, requireFrame } from './frame-bounds.ts';
 import { fillGoodbye, type Goodbye, goodbyeFrame } from './goodbye.ts';
 import { GroupedBeats } from './grouped-beats.ts';
 import type { LeaseChecks } from './lease-checks.ts';
-import { loggedOf, type ReadHello, readHello, saidId } from './read-hello.ts';
+import { loggedOf, type ReadHello } from './read-hello.ts';
 import { RefusedStreams } from './refused-streams.ts';
 import { OUTPUT_WINDOW } from './remote-voice.ts';
 import { RemoteWorker } from './remote-worker.ts';
@@ -89,7 +90,6 @@ interface Session {
   closed(): void;
 }
 
-const HELLO_MS_MAX = 10_000;
 const RECOGNISE_MS = 30_000;
 /** Of the time between two beats: a worker may beat early once, to tell something, and has no reason to do so again and again. */
 const BEAT_GAP_SHARE = 0.25;
@@ -162,11 +162,14 @@ export class WorkerSessions implements Service {
     try {
       const heldOff = this.#refused.heldOff(keyId);
       if (heldOff) return yield goodbyeFrame(heldOff);
-      const first = await this.#first(messages);
+      const hello = await awaitHello(messages, {
+        ...{ keyId, clock: this.#options.clock },
+        said: (id) => {
+          workerId = id;
+        },
+      });
       // The worker is gone: after a server stood still it finds such streams.
-      if (first === undefined) return;
-      workerId = saidId(first);
-      const hello = readHello(first, keyId);
+      if (hello === undefined) return;
       if (this.#isStopping) return yield goodbyeFrame(STOPS);
       const refused = refusalOf(hello, call);
       if (!refused) session = await this.#open(hello, call);
@@ -190,20 +193,6 @@ export class WorkerSessions implements Service {
       if (worker.isLeaving) await reading;
       this.#leave(session);
       await worker.close();
-    }
-  }
-
-  async #first(messages: AsyncIterator<P.SessionRequest>): Promise<P.SessionRequest | undefined> {
-    const isHere = new AbortController();
-    const late = sleep(this.#options.clock, HELLO_MS_MAX, isHere.signal).then(() => {
-      throw new StreamStalled('no hello came');
-    });
-    try {
-      const next = await Promise.race([messages.next(), late]);
-      return next.done ? undefined : next.value;
-    } finally {
-      isHere.abort();
-      late.catch(() => undefined);
     }
   }
 
@@ -233,6 +222,7 @@ export class WorkerSessions implements Service {
       throw error;
     }
     this.#describe(session);
+    hello.parameters.clear();
     return session;
   }
 
