@@ -39,6 +39,7 @@ import { allMethods } from './rpc/all-methods.ts';
 import { answerUnknownCalls } from './rpc/answer-unknown-calls.ts';
 import { mountRpc } from './rpc/mount-rpc.ts';
 import { workerMethods } from './rpc/worker-methods.ts';
+import { Strangers } from './strangers.ts';
 
 /** Gateways of reads and of writes can be scaled separately. */
 export type Served = 'all' | 'reads' | 'writes';
@@ -154,10 +155,11 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
   // Before anything else closes: what was claimed for workers is handed over, and they are sent to another server.
   if (workers) app.addHook('preClose', () => workers.stop());
   const admitAnonymous = (request: FastifyRequest) => limits?.admitAddress(request.ip);
+  const strangers = new Strangers();
   if (options.peerLogs) peerLogsEndpoint(app, { ...options.peerLogs, admitAnonymous });
   const { clientCertificates } = options;
   const calls = {
-    ...{ authenticate, admitAnonymous, bodyLimitBytes, largeBodies, clientCertificates },
+    ...{ authenticate, admitAnonymous, strangers, bodyLimitBytes, largeBodies, clientCertificates },
     ...{ clock: systemClock, log },
   };
   if (options.healthOnly) {
@@ -193,7 +195,7 @@ export function createGateway(options: GatewayOptions): FastifyInstance {
       });
       api.setNotFoundHandler(problems.onNoRoute);
       if (options.oidc) oidcRoutes(api, { oidc: options.oidc, operations, address, admitAnonymous, log });
-      mountRest(api, offered, { authenticate, address, limits, largeBodies });
+      mountRest(api, offered, { authenticate, address, limits, largeBodies, strangers });
       mountOtherMethods(api, offered, authenticate);
       done();
     },

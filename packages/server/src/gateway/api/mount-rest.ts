@@ -9,6 +9,7 @@ import { sessionCookie } from '../authenticate/session-cookie.ts';
 import { type Held, type LargeBodies, OPEN_BODY_BYTES_MAX, SMALL_BODY_BYTES } from '../large-bodies.ts';
 import { allowanceHeaders, type RequestLimits } from '../rate-limit.ts';
 import { requireReadableQuery } from '../read-input.ts';
+import type { Strangers } from '../strangers.ts';
 import {
   isNamed,
   type ListEnd,
@@ -35,6 +36,8 @@ export interface RestOptions {
   readonly address: string;
   /** Left out: large bodies are read as they come. */
   readonly largeBodies?: LargeBodies;
+  /** Left out: strangers are let in however many there are. */
+  readonly strangers?: Strangers;
   /** Counts strangers here; callers with a key were counted by the authentication, and learn what is left. */
   readonly limits?: Pick<RequestLimits, 'admitAddress' | 'allowanceOf'> | undefined;
 }
@@ -44,7 +47,7 @@ export function mountRest(
   operations: readonly Operation[],
   options: RestOptions,
 ): void {
-  const { authenticate, limits, address, largeBodies } = options;
+  const { authenticate, limits, address, largeBodies, strangers } = options;
   const cookie = sessionCookie(address);
   const tellAllowance = (request: FastifyRequest, reply: FastifyReply) => {
     const allowance = request.caller && limits?.allowanceOf(request.caller);
@@ -60,6 +63,7 @@ export function mountRest(
       onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
         if (operation.access === 'open') {
           limits?.admitAddress(request.ip);
+          strangers?.admit(request, reply.raw);
           return;
         }
         const caller = await authenticate(request);

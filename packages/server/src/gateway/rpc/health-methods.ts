@@ -5,9 +5,9 @@
 import { rpc } from '@carillon/contract';
 import { Refusal } from '@carillon/domain';
 import { type Clock, sleep } from '@carillon/foundation';
-import { addressGroup } from '../../accounts/address-group.ts';
-import { type Claimant, claimantOf, SharedLimit } from '../../shared-limit/shared-limit.ts';
+import { claimantOf, SharedLimit } from '../../shared-limit/shared-limit.ts';
 import type { Readiness } from '../routes/health-routes.ts';
+import { strangerAt } from '../strangers.ts';
 import { type RpcMethod, serverStream, unary } from './rpc-method.ts';
 
 const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = rpc.health.HealthCheckResponse_ServingStatus;
@@ -61,8 +61,4 @@ export function healthMethods({ readiness, clock, services }: HealthContext): Rp
       }
     }),
   ];
-}
-
-function strangerAt(address: string): Claimant {
-  return { of: addressGroup(address), words: 'from there', shares: [], mayUseKept: true };
 }

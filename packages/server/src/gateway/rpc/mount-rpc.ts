@@ -26,6 +26,7 @@ import { requireAccess } from '../api/operation.ts';
 import { type Held, type LargeBodies, OPEN_BODY_BYTES_MAX } from '../large-bodies.ts';
 import { type ClientCertificates, requireClientCertificate } from '../listener/client-certificate.ts';
 import { keepStreamOpen } from '../listener/http2-side.ts';
+import type { Strangers } from '../strangers.ts';
 import { answerRpcErrors, stoppingError } from './answer-rpc-errors.ts';
 import { type BodyInTurnOptions, bodyInTurn } from './body-in-turn.ts';
 import { type LimitItemsOptions, limitItems } from './limit-items.ts';
@@ -37,6 +38,8 @@ export interface RpcOptions {
   readonly authenticate: (request: FastifyRequest) => Promise<Caller>;
   /** Refuses strangers that come too often, where a call is open to everybody. */
   readonly admitAnonymous?: ((request: FastifyRequest) => void) | undefined;
+  /** Left out: they are let in however many there are. */
+  readonly strangers?: Strangers | undefined;
   readonly bodyLimitBytes: number;
   /** Left out: large messages are read as they come. */
   readonly largeBodies?: LargeBodies | undefined;
@@ -52,7 +55,7 @@ const CALLER = createContextKey<Caller | undefined>(undefined);
 const REFUSED = createContextKey<Refusal | undefined>(undefined);
 
 export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
-  const { methods, authenticate, admitAnonymous, bodyLimitBytes, largeBodies, clock, log } = options;
+  const { methods, authenticate, bodyLimitBytes, largeBodies, clock, log } = options;
   const answerError = answerRpcErrors({ log });
   const open = new Set(methods.filter(({ access }) => access === 'open').map(({ method }) => method));
   const bytesMaxOf = new Map(
@@ -91,6 +94,10 @@ export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
     },
     keepOpen: (context) => keepStreamOpen(requestOf(context).raw as { stream?: object }),
   };
+  const admitStranger = (request: FastifyRequest) => {
+    options.admitAnonymous?.(request);
+    options.strangers?.admit(request);
+  };
   const protocolsOf = (readMaxBytes: number, acceptCompression = [compressionGzip, compressionBrotli]) =>
     readWithinCall({
       errorOf,
@@ -101,7 +108,7 @@ export function mountRpc(app: FastifyInstance, options: RpcOptions): void {
       binaryOptions: { readUnknownFields: false },
       requestGate: async (context) => {
         try {
-          if (open.has(context.method)) admitAnonymous?.(requestOf(context));
+          if (open.has(context.method)) admitStranger(requestOf(context));
           else context.values.set(CALLER, await host.recognise(context));
         } catch (error) {
           throw errorOf(error, context);
