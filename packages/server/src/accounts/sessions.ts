@@ -226,8 +226,8 @@ export function sessionOperations(parts: AccountParts) {
     },
 
     /** Whoever signs in again from a browser leaves the session that it had: nobody sees that one any more, and it might do everything. */
-    async leaveFormerSession({ origin }: Caller, token: string): Promise<void> {
-      const found = isToken(token) ? await store.sessionToCheck(hashSecret(token)) : undefined;
+    async leaveFormerSession({ origin }: Caller, tokenHash: string): Promise<void> {
+      const found = await store.sessionToCheck(tokenHash);
       if (!found) return;
       const { session, user } = found;
       const whose = user ? userIdentity(user) : ADMIN;

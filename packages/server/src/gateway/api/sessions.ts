@@ -20,7 +20,7 @@ import {
 } from '@carillon/contract';
 import { type Caller, may, stranger } from '@carillon/domain';
 import { z } from 'zod';
-import { csrfTokenOf } from '../../accounts/secrets.ts';
+import { csrfTokenOf, hashSecret } from '../../accounts/secrets.ts';
 import { originOf } from '../authenticate/create-authenticate.ts';
 import { requireOwnPage } from '../authenticate/require-own-page.ts';
 import { sessionCookie } from '../authenticate/session-cookie.ts';
@@ -82,7 +82,7 @@ export function sessionOperations(context: ApiContext): Operation[] {
         const caller = stranger(originOf(request));
         const { user, session, token } = await open(caller, body);
         const former = cookie.read(request);
-        if (former !== undefined) await operations.leaveFormerSession(caller, former);
+        if (former !== undefined) await operations.leaveFormerSession(caller, hashSecret(former));
         const { createdAtMs, expiresAtMs } = session;
         const maxAgeSeconds = Math.floor((expiresAtMs - createdAtMs) / 1_000);
         return {

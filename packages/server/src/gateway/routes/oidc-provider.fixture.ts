@@ -67,6 +67,8 @@ export async function startProvider(callbacks: {
 
 /** Keeps cookies by host and port, follows redirects, and submits the forms of the provider. */
 export class TestBrowser {
+  /** Names of those that requests which another site caused do not carry. */
+  readonly #strict = new Set<string>();
   readonly cookies = new Map<string, Map<string, string>>();
   readonly visited: string[] = [];
 
@@ -78,6 +80,7 @@ export class TestBrowser {
   async follow(url: string, login: string): Promise<{ url: string; response: Response }> {
     let at = url;
     let response = await this.get(at);
+    let wasElsewhere = false;
     for (let step = 0; step < 20; step += 1) {
       const to = response.headers.get('location');
       if (to !== null) {
@@ -85,7 +88,8 @@ export class TestBrowser {
         // The page that people land on is not part of this.
         if (!at.includes('/api/oidc/') && new URL(at).host === new URL(url).host)
           return { url: at, response };
-        response = await this.get(at);
+        wasElsewhere ||= new URL(at).host !== new URL(url).host;
+        response = await this.#send(at, {}, wasElsewhere);
         continue;
       }
       const page = await response.text();
@@ -99,15 +103,19 @@ export class TestBrowser {
     throw new Error('too many steps');
   }
 
-  cookie(url: string): string {
+  cookie(url: string, isFromElsewhere = false): string {
     return [...(this.cookies.get(new URL(url).host) ?? [])]
+      .filter(([name]) => !isFromElsewhere || !this.#strict.has(name))
       .map(([name, value]) => `${name}=${value}`)
       .join('; ');
   }
 
-  async #send(url: string, init: RequestInit): Promise<Response> {
+  async #send(url: string, init: RequestInit, isFromElsewhere = false): Promise<Response> {
     this.visited.push(url);
-    const headers = { ...(init.headers as Record<string, string>), cookie: this.cookie(url) };
+    const headers = {
+      ...(init.headers as Record<string, string>),
+      cookie: this.cookie(url, isFromElsewhere),
+    };
     const response = await fetch(url, { ...init, headers, redirect: 'manual' });
     const { host } = new URL(url);
     const jar = this.cookies.get(host) ?? new Map<string, string>();
@@ -116,6 +124,7 @@ export class TestBrowser {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
       if (value === '' || /max-age=0/i.test(line)) jar.delete(name);
       else jar.set(name, value);
+      if (/samesite=strict/i.test(line)) this.#strict.add(name);
     }
     return response;
   }

@@ -84,6 +84,21 @@ describe('with a provider', () => {
     expect(log).toMatchObject([{ actor: { kind: 'user', name: 'ada' }, after: { method: 'oidc' } }]);
   });
 
+  it('the session that the browser had before ends, although its cookie does not come back from the provider', async () => {
+    const { fixture, here, signIn } = await scene();
+    const first = await signIn();
+    const former = first.browser.cookie(here);
+    const isOpen = async (cookie: string) =>
+      (await fixture.askAs({ host: new URL(here).host, cookie }, 'GET', '/api/session')).status === 200;
+    expect(await isOpen(former)).toBe(true);
+    const second = await signIn('ada', { browser: first.browser });
+    expect(second.who).toMatchObject({ name: 'ada' });
+    expect(await isOpen(second.browser.cookie(here))).toBe(true);
+    expect(await isOpen(former)).toBe(false);
+    const { body: log } = await fixture.ask('GET', '/api/audit?action=session.sign_out');
+    expect(log).toMatchObject([{ actor: { kind: 'user', name: 'ada' } }]);
+  });
+
   it('grants follow the groups at every sign-in, and nobody without one gets in', async () => {
     const { fixture, provider, ada, signIn, here } = await scene();
     const { who } = await signIn();

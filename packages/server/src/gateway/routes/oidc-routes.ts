@@ -6,6 +6,7 @@
 import { Refusal, stranger } from '@carillon/domain';
 import type { Log } from '@carillon/foundation';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { hashSecret } from '../../accounts/secrets.ts';
 import type { OidcFlow, OidcSignIn } from '../../oidc/oidc-sign-in.ts';
 import type { Operations } from '../../operations/operations.ts';
 import { originOf } from '../authenticate/create-authenticate.ts';
@@ -13,11 +14,17 @@ import { hostCookie, type SessionCookie, sessionCookie } from '../authenticate/s
 
 export interface OidcRoutesOptions {
   readonly oidc: Pick<OidcSignIn, 'begin' | 'finish' | 'logoutUrl'>;
-  readonly operations: Pick<Operations, 'signInFromOutside'>;
+  readonly operations: Pick<Operations, 'signInFromOutside' | 'leaveFormerSession'>;
   /** The public URL of the gateway; empty when only the request knows it. */
   readonly address: string;
   readonly admitAnonymous: (request: FastifyRequest) => void;
   readonly log: Log;
+}
+
+/** What the browser keeps on the way. */
+interface KeptFlow extends OidcFlow {
+  /** The hash of the token of the session that it had: its cookie does not come along on the way back. */
+  readonly former?: string | undefined;
 }
 
 const FLOW_SECONDS = 600;
@@ -40,7 +47,9 @@ export function oidcRoutes(api: FastifyInstance, options: OidcRoutesOptions): vo
     try {
       const redirectUri = `${base(request)}/api/oidc/callback`;
       const { url, flow } = await oidc.begin({ redirectUri, next });
-      const kept = Buffer.from(JSON.stringify(flow)).toString('base64url');
+      const token = session.read(request);
+      const all: KeptFlow = { ...flow, former: token && hashSecret(token) };
+      const kept = Buffer.from(JSON.stringify(all)).toString('base64url');
       return await reply.header('set-cookie', flowCookie.write(request, kept, FLOW_SECONDS)).redirect(url);
     } catch (error) {
       log.warn(reasonOf(error), 'the OpenID Connect provider cannot be asked');
@@ -53,10 +62,12 @@ export function oidcRoutes(api: FastifyInstance, options: OidcRoutesOptions): vo
     if (!flow) return fail(reply, request, 'expired');
     const query = request.url.split('?', 2)[1] ?? '';
     try {
-      const { session: opened, token } = await operations.signInFromOutside(stranger(originOf(request)), {
+      const caller = stranger(originOf(request));
+      const { session: opened, token } = await operations.signInFromOutside(caller, {
         state: flow.state,
         identify: () => oidc.finish(`${base(request)}/api/oidc/callback?${query}`, flow),
       });
+      if (flow.former !== undefined) await operations.leaveFormerSession(caller, flow.former);
       const maxAgeSeconds = Math.floor((opened.expiresAtMs - opened.createdAtMs) / 1_000);
       const cookies = [session.write(request, token, maxAgeSeconds), flowCookie.clear(request)];
       return await reply.header('set-cookie', cookies).redirect(`${base(request)}${localPath(flow.next)}`);
@@ -89,13 +100,14 @@ export function localPath(given: unknown): string {
     : '/';
 }
 
-function readFlow(kept: string | undefined): OidcFlow | undefined {
+function readFlow(kept: string | undefined): KeptFlow | undefined {
   if (kept === undefined) return undefined;
   try {
     const read = JSON.parse(Buffer.from(kept, 'base64url').toString()) as Partial<Record<string, unknown>>;
-    const { state, nonce, verifier, next } = read;
+    const { state, nonce, verifier, next, former } = read;
     const isWhole = [state, nonce, verifier].every((text) => typeof text === 'string' && text !== '');
-    return isWhole ? ({ state, nonce, verifier, next } as OidcFlow) : undefined;
+    if (!isWhole) return undefined;
+    return { state, nonce, verifier, next, ...(typeof former === 'string' && { former }) } as KeptFlow;
   } catch {
     return undefined;
   }
