@@ -1,7 +1,10 @@
 /** What the operating system says about processes: tests of crashes believe it, and not what the program says about itself. */
 import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { readlink } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -59,10 +62,11 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
 const PORT_MIN = 20_000;
 const PORTS = 10_000;
 
-/** A port nobody listens on, and that nobody gets by chance. */
+/** A port nobody listens on, that nobody gets by chance, and that no other test of this machine has as long as this process lives. */
 export async function fixedPort(): Promise<number> {
   for (;;) {
     const port = PORT_MIN + Math.floor(Math.random() * PORTS);
+    if (!reserve(port)) continue;
     const probe = createServer();
     const free = await new Promise<boolean>((resolve) => {
       probe.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
@@ -70,5 +74,29 @@ export async function fixedPort(): Promise<number> {
     if (!free) continue;
     await new Promise((resolve) => probe.close(resolve));
     return port;
+  }
+}
+
+const RESERVED = join(tmpdir(), 'carillon-test-ports');
+
+/** Two tests that look at the same time both find it free: the server of one would be taken for that of the other. */
+function reserve(port: number): boolean {
+  mkdirSync(RESERVED, { recursive: true, mode: 0o777 });
+  const file = join(RESERVED, String(port));
+  try {
+    writeFileSync(file, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch {
+    if (existsSync(`/proc/${readOwner(file)}`) || process.platform !== 'linux') return false;
+    rmSync(file, { force: true });
+    return false;
+  }
+}
+
+function readOwner(file: string): string {
+  try {
+    return readFileSync(file, 'utf8') || String(process.pid);
+  } catch {
+    return String(process.pid);
   }
 }

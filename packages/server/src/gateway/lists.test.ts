@@ -166,7 +166,7 @@ describe('over RPC', () => {
       const needs = {
         ...(fields.includes('jobId') && { jobId }),
         ...(fields.includes('filter') && { filter: { handler: 'x' } }),
-        ...(fields.includes('action') && { action: 'pause' }),
+        ...(fields.includes('action') && { action: 'cancel' }),
       };
       const invalid = async (request: object) => {
         const { status, detail } = await refusalOf(call({ ...needs, ...request }));

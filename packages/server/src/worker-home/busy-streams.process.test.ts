@@ -146,7 +146,7 @@ describe('a stream ends', () => {
     const stream = await streams.connected();
     stream.say({ outputs: Array.from({ length: 100_000 }, () => ({})) });
     await broken(stream);
-    expect(home.warnings).toContain('the stream of a worker failed');
+    expect(home.warnings).toContain('a worker broke the protocol; its stream was ended');
     const greeting = streams.open();
     greeting.hello({ heldRuns: Array.from({ length: 100_000 }, () => ({})) });
     await broken(greeting);
