@@ -5,7 +5,7 @@
  * above that one are closed first: whoever started the server may have left some open, and no script is to read or write them.
  */
 
-import { type HiddenPath, UNREACHABLE } from './hidden-paths.ts';
+import { asWords, type HiddenPath, UNREACHABLE } from './hidden-paths.ts';
 
 const PERL = '/usr/bin/perl';
 /** unshare, mount, prctl, prlimit64, capset: perl calls them by number. Where they are not known, the chain does it. */
@@ -29,7 +29,7 @@ const PROGRAM = String.raw`
 my ($unshare, $mount, $prctl, $prlimit, $capset) = map { $_ + 0 } splice @ARGV, 0, 5;
 my ($merge, $limits, $hidden) = splice @ARGV, 0, 3;
 my @limits = splice @ARGV, 0, $limits;
-my @hidden = map { [splice @ARGV, 0, 3] } 1 .. $hidden;
+my @hidden = map { [splice @ARGV, 0, 4] } 1 .. $hidden;
 sub give_up { syswrite STDERR, "the script cannot be contained: $_[0]" . ($! ? ": $!" : '') . "\n"; exit ${NOT_CONTAINED} }
 sub call { my $what = shift; my $answer = syscall(shift, @_); give_up($what) if $answer == -1; $answer }
 sub put { my ($path, $text) = @_; my $file; open($file, '>', $path) && defined(syswrite $file, $text) or give_up($path) }
@@ -62,18 +62,26 @@ call('pdeathsig', $prctl, 1, 9, 0, 0, 0);
 mount_at('none', '/', 0, 16384 | 262144, 0);
 mount_at('proc', '/proc', 'proc', 14, 0);
 mount_at('none', '/dev/shm', 'tmpfs', 6, 'size=64m,mode=1777') if -d '/dev/shm';
+sysopen(my $here, '.', ${O_PATH} | ${O_DIRECTORY}) or give_up('working directory');
+sub moved { $! = 0; give_up("$_[0], which is hidden from scripts, is not where it was") }
 for (@hidden) {
-  my ($identity, $folder, $name) = @$_;
-  my ($held, $path) = (undef, $name eq '' ? $folder : "$folder/$name");
-  if ($identity ne '${UNREACHABLE}') {
-    sysopen($held, $folder, ${O_PATH} | ${O_DIRECTORY}) or give_up("$folder, which is hidden from scripts, is not where it was");
-    $! = 0;
-    join(':', (stat $held)[0, 1]) eq $identity or give_up("$folder, which is hidden from scripts, is not the folder that it was");
-    $path = '/proc/self/fd/' . fileno($held) . ($name eq '' ? '' : "/$name");
+  my ($folder_is, $folder, $name, $itself_is) = @$_;
+  my ($is_known, $path) = ($folder_is ne '${UNREACHABLE}', "$folder/$name");
+  if ($is_known) {
+    sysopen(my $held, $folder, ${O_PATH} | ${O_DIRECTORY}) or moved($path);
+    join(':', (stat $held)[0, 1]) eq $folder_is or moved($path);
+    chdir $held or give_up($folder);
   }
-  if (-d $path) { mount_at('none', $path, 'tmpfs', 1, 'size=4k,mode=0') }
-  elsif (-e _) { mount_at('/dev/null', $path, 0, 4096, 0) }
+  my $at = $is_known ? $name : $path;
+  if (my @is = stat $at) {
+    moved($path) if $is_known && $itself_is ne '' && "$is[0]:$is[1]" ne $itself_is;
+    if (-d _) { mount_at('none', $at, 'tmpfs', 1, 'size=4k,mode=0') }
+    else { mount_at('/dev/null', $at, 0, 4096, 0) }
+  }
+  elsif ($is_known) { moved($path) if $itself_is ne ''; give_up($path) if $! != 2 }
 }
+chdir $here or give_up('working directory');
+close $here;
 call('ambient', $prctl, 47, 4, 0, 0, 0);
 for my $right (0 .. 63) {
   next if syscall($prctl, 24, $right, 0, 0, 0) != -1;
@@ -128,10 +136,6 @@ export function containCommand({
   const numbers = [...calls, mergeOutput ? 1 : 0, limits.length, hidden.length].map(String);
   const set = limits.map(([name, soft, hard]) => `${LIMIT[name]}:${soft}:${hard}`);
   return [PERL, '-f', '-e', PROGRAM, '--', ...numbers, ...set, ...hidden.flatMap(asWords), ...command];
-}
-
-function asWords({ identity, folder, name }: HiddenPath): string[] {
-  return [identity, folder, name];
 }
 
 /** To be written to descriptor 4. */

@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process';
 import type { Writable } from 'node:stream';
 import { asVariables, containCommand, type LimitName } from './contain-program.ts';
-import { type HiddenPath, UNREACHABLE } from './hidden-paths.ts';
+import { asWords, type HiddenPath, UNREACHABLE } from './hidden-paths.ts';
 import type { UserIds } from './run-folder.ts';
 
 const PROBE_TIMEOUT_MS = 10_000;
@@ -69,14 +69,16 @@ const DROP_RIGHTS = [SETPRIV, '--inh-caps=-all', '--ambient-caps=-all', '--bound
 const HIDE = `if [ -d /dev/shm ]; then ${MOUNT} -t tmpfs -o size=64m,mode=1777,nosuid,nodev none /dev/shm || exit 125; fi
 n=$1; shift
 while [ "$n" -gt 0 ]; do
-  at="$2\${3:+/$3}"
-  if [ "$1" != ${UNREACHABLE} ] && [ "$(${STAT} -L -c %d:%i "$2")" != "$1" ]; then
-    echo "the script cannot be contained: $2, which is hidden from scripts, is not the folder that it was" >&2
+  at="$2/$3"; is=
+  [ "$1" = ${UNREACHABLE} ] || is="$(${STAT} -L -c %d:%i "$2")"
+  [ -z "$4" ] || [ "$1" = ${UNREACHABLE} ] || is="$is $(${STAT} -L -c %d:%i "$at")"
+  [ "$1" = ${UNREACHABLE} ] || [ "$is" = "$1\${4:+ $4}" ] || {
+    echo "the script cannot be contained: $at, which is hidden from scripts, is not where it was" >&2
     exit 125
-  fi
+  }
   if [ -d "$at" ]; then ${MOUNT} -t tmpfs -o size=4k,mode=0,ro none "$at" || exit 125
   elif [ -e "$at" ]; then ${MOUNT} --bind /dev/null "$at" || exit 125; fi
-  shift 3; n=$((n-1))
+  shift 4; n=$((n-1))
 done
 exec "$@"`;
 
@@ -115,7 +117,7 @@ export function commandLine(containment: Containment, contained: Contained): str
   if (!containment.canHide) return [...leave, ...NAMESPACE, ...bounds, ...init];
   return [
     ...[...leave, ...NAMESPACE, '--keep-caps', SHELL, '-c', HIDE, 'sh', String(hidden.length)],
-    ...hidden.flatMap(({ identity, folder, name }) => [identity, folder, name]),
+    ...hidden.flatMap(asWords),
     ...[...DROP_RIGHTS, ...bounds, ...init],
   ];
 }
@@ -176,6 +178,9 @@ export async function probeContainment(
     for (const containment of tried) {
       const contained = { limits, hidden, mergeOutput: false, command: [SHELL, '-c', ':'] };
       if (await succeeds(containment, contained, user)) return containment;
+      // What cannot be hidden keeps scripts from starting. Only where nothing can be hidden they run without it.
+      if (containment.canHide && (await succeeds(containment, { ...contained, hidden: [] }, user)))
+        return containment;
     }
   return { kind: 'group', canHide: false, hasLimits: false, hasSetpriv: false };
 }

@@ -5,15 +5,17 @@
  */
 import { execFile } from 'node:child_process';
 import { stat } from 'node:fs/promises';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { UserIds } from './run-folder.ts';
 
 export interface HiddenPath {
-  /** Device and inode of `folder`. '-': the user of scripts cannot reach it, so its name is all there is to cover. */
-  readonly identity: string;
+  /** Device and inode of `folder`. '-': the user of scripts cannot enter it, so its name is all there is to cover. */
+  readonly folderIs: string;
   readonly folder: string;
-  /** Within the folder; empty: the folder itself. */
+  /** Within the folder. */
   readonly name: string;
+  /** Device and inode of a folder that is hidden. Empty: a file, which may be replaced by another, or what is not there yet. */
+  readonly itselfIs: string;
 }
 
 export const UNREACHABLE = '-';
@@ -24,37 +26,41 @@ export async function locateHidden(
   user: UserIds | undefined,
 ): Promise<HiddenPath[]> {
   const located: HiddenPath[] = [];
-  for (const path of paths.map((each) => resolve(each))) {
-    const folder = await nearestFolder(path);
-    const identity = (await canReach(folder, user)) ? await identityOf(folder) : UNREACHABLE;
-    located.push({ identity, folder, name: relative(folder, path) });
+  for (const path of new Set(paths.map((each) => resolve(each)))) {
+    const itselfIs = await folderIdentity(path);
+    const folder = itselfIs === undefined ? await nearestFolder(path) : dirname(path);
+    const folderIs = (await canEnter(folder, user)) ? await folderIdentity(folder) : undefined;
+    const name = itselfIs === undefined ? relative(folder, path) : basename(path);
+    located.push({ folderIs: folderIs ?? UNREACHABLE, folder, name, itselfIs: itselfIs ?? '' });
   }
-  return located.filter((one) => !located.some((other) => other !== one && isWithin(one, other)));
+  return located.filter((one) => !located.some((other) => isWithin(one, other)));
 }
 
-/** Itself, or the nearest one above it: a file may be replaced by another, and what is missing may be made. */
+export function asWords({ folderIs, folder, name, itselfIs }: HiddenPath): string[] {
+  return [folderIs, folder, name, itselfIs];
+}
+
+/** Undefined: no folder. */
+async function folderIdentity(path: string): Promise<string | undefined> {
+  const found = await stat(path, { bigint: true }).catch(() => undefined);
+  return found?.isDirectory() ? `${found.dev}:${found.ino}` : undefined;
+}
+
 async function nearestFolder(path: string): Promise<string> {
-  for (let at = path; ; at = dirname(at)) {
-    const found = await stat(at).catch(() => undefined);
-    if (found?.isDirectory() || at === dirname(at)) return at;
-  }
+  const above = dirname(path);
+  return (await folderIdentity(above)) === undefined && above !== path ? nearestFolder(above) : above;
 }
 
-async function identityOf(folder: string): Promise<string> {
-  const { dev, ino } = await stat(folder, { bigint: true });
-  return `${dev}:${ino}`;
-}
-
-function canReach(folder: string, user: UserIds | undefined): Promise<boolean> {
+function canEnter(folder: string, user: UserIds | undefined): Promise<boolean> {
   if (!user) return Promise.resolve(true);
   return new Promise((done) => {
-    execFile('/usr/bin/test', ['-e', folder], { ...user, cwd: '/', env: {} }, (error) => done(!error));
+    execFile('/usr/bin/test', ['-x', folder], { ...user, cwd: '/', env: {} }, (error) => done(!error));
   });
 }
 
 /** What lies in a covered folder is covered with it, and cannot be found in it any more. */
-function isWithin({ folder, name }: HiddenPath, outer: HiddenPath): boolean {
-  if (outer.name !== '') return false;
-  const way = relative(outer.folder, join(folder, name));
+function isWithin(one: HiddenPath, outer: HiddenPath): boolean {
+  if (outer.itselfIs === '') return false;
+  const way = relative(join(outer.folder, outer.name), join(one.folder, one.name));
   return way !== '' && way !== '..' && !way.startsWith('../');
 }

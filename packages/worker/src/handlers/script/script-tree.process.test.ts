@@ -1,5 +1,6 @@
 /** Nothing of a script outlives it: not its end, not a stop, not a limit (hazard 35). */
 import {
+  chmodSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -216,6 +217,20 @@ describe.runIf(isContained).each(contained)('in %s', (_, containment) => {
     expect([files, bytes, last]).toEqual(['0', '0', 'no']);
   });
 
+  test.runIf(process.geteuid?.() === 0)('nor does a script of another user, who can read it', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'carillon-hidden-'));
+    chmodSync(home, 0o755);
+    const paths = ['folder', 'file', 'closed'].map((name) => join(home, name));
+    mkdirSync(paths[0]!);
+    mkdirSync(paths[2]!, { mode: 0o700 });
+    for (const path of [join(paths[0]!, 'in it'), paths[1]!]) writeFileSync(path, 'the secret');
+    const options = { containment, hidden: [...paths, ...paths], user: { uid: 65_534, gid: 65_534 } };
+    const script = 'cat "$1"/*/* "$1"/* 2>/dev/null; echo end';
+    const { channel } = await runScript({ ...bash(script, { args: [home] }), options });
+    expect(channel.text()).toBe('end\n');
+    rmSync(home, { recursive: true });
+  });
+
   test('a script does not find what is hidden under another name that one before it gave to a folder above', async () => {
     const home = mkdtempSync(join(tmpdir(), 'carillon-hidden-'));
     const [before, moved] = [join(home, 'before'), join(home, 'moved')];
@@ -235,7 +250,9 @@ describe.runIf(isContained).each(contained)('in %s', (_, containment) => {
       const reads = await run(read, moved);
       expect(reads.channel.text()).toBe('');
       expect(reads.outcome).toMatchObject({ kind: 'FAILED', retryable: true });
-      expect(reads.channel.text('stderr')).toContain(`${before}/data, which is hidden from scripts, is not`);
+      expect(reads.channel.text('stderr')).toContain(
+        `${before}/data, which is hidden from scripts, is not where it was`,
+      );
 
       rmSync(before, { recursive: true });
       renameSync(moved, before);
