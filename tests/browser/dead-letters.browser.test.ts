@@ -48,6 +48,12 @@ describe.skipIf(!hasBrowser())('dead letters', () => {
     await fail('kept apart', 'other');
     await row('charge').getByText('no such account').waitFor();
     await expectAccessibleInBothSchemes(page);
+    await page.setViewportSize({ width: 390, height: 844 });
+    const table = page.getByRole('table', { name: 'Dead letters' });
+    await eventually(async () => {
+      expect(await table.evaluate((element) => element.scrollWidth - element.clientWidth)).toBe(0);
+    });
+    await page.setViewportSize({ width: 1280, height: 800 });
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');
     await page.getByRole('region', { name: 'Why it failed' }).waitFor();
@@ -113,7 +119,11 @@ describe.skipIf(!hasBrowser())('dead letters', () => {
     const heights = () => Promise.all(others.map(async (other) => (await other.boundingBox())!.y));
     const before = await heights();
     await row(top).getByRole('button', { name: 'Redrive' }).dblclick();
-    await page.getByText(`${top} was sent round again.`).waitFor();
+    await page.getByText(`${top} was redriven.`).waitFor();
+    const { redriven_run_id: next } = (await stage.admin.deadLetters.list({ handled: true }).toArray()).find(
+      ({ job_name: name }) => name === top,
+    )!;
+    expect(await page.getByRole('link', { name: 'Open the run' }).getAttribute('href')).toBe(`/runs/${next}`);
     await lettersOf(3);
     // No other letter moves under the pointer, and a click where it was does nothing.
     const redriven = row(top).getByRole('button', { name: 'Redriven' });

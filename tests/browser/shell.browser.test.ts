@@ -310,9 +310,20 @@ describe.skipIf(!hasBrowser())('around every screen', () => {
     await live(page);
   });
 
-  test('an address that leads nowhere says so', async () => {
+  test('an address that leads nowhere says so, beside the links to the screens', async () => {
+    for (const noun of ['job', 'run']) {
+      await page.goto(`/${noun}s/nonsense`);
+      await page.getByRole('heading', { name: `There is no such ${noun}`, level: 1 }).waitFor();
+      await page.getByRole('link', { name: `All ${noun}s` }).waitFor();
+      expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+    }
+    await page.goto('/jobs/nonsense');
+    await expectAccessibleInBothSchemes(page);
+    await page.getByRole('link', { name: 'Search jobs by this name' }).click();
+    await page.waitForURL((url) => url.pathname === '/jobs' && url.searchParams.get('text') === 'nonsense');
     await page.goto('/no/such/page');
     await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+    await page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name: 'Jobs' }).waitFor();
     await page.getByRole('link', { name: 'To the overview' }).click();
     await page.waitForURL((url) => url.pathname === '/');
   });

@@ -19,7 +19,6 @@ import { type MouseEvent, StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queryClient } from './api/query-client.ts';
 import { router } from './router.tsx';
-import { Notices } from './ui/notices.tsx';
 
 /** Their head is a <header>, which would be a second banner of the page. */
 const dialog = {
@@ -76,7 +75,6 @@ createRoot(document.getElementById('root')!, {
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce ?? ''}>
       <QueryClientProvider client={queryClient}>
         <RouterProvider router={router} />
-        <Notices />
       </QueryClientProvider>
     </MantineProvider>
   </StrictMode>,

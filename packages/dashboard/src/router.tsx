@@ -15,8 +15,19 @@ import { choice, flag, readSearch, text, whole } from './search.ts';
 import { NotFound } from './shell/not-found.tsx';
 import { PageError, ScreenError } from './shell/page-error.tsx';
 import { Shell } from './shell/shell.tsx';
+import { Notices } from './ui/notices.tsx';
 
-const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
+const root = createRootRoute({ component: Page });
+
+/** Messages stay while one screen follows another, the sign-in too. */
+function Page() {
+  return (
+    <>
+      <Outlet />
+      <Notices />
+    </>
+  );
+}
 
 const login = createRoute({
   getParentRoute: () => root,
@@ -161,6 +172,9 @@ const anySettings = createRoute({
   },
 });
 
+/** Within the shell: who is lost has its navigation and its search. */
+const nowhere = createRoute({ getParentRoute: () => shell, path: '$', component: NotFound });
+
 export const router = createRouter({
   routeTree: root.addChildren([
     login,
@@ -177,6 +191,7 @@ export const router = createRouter({
       worker,
       settings,
       anySettings,
+      nowhere,
     ]),
   ]),
   basepath: BASE_URL.pathname,

@@ -7,7 +7,7 @@ import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { type Action, usePermission } from '../api/session.ts';
 import { releaseLists } from './held-items.ts';
-import { notify } from './notify.ts';
+import { type Notice, notify } from './notify.ts';
 import { Problem } from './problem.tsx';
 import { randomKey } from './random-key.ts';
 
@@ -28,14 +28,16 @@ interface ActionButtonProps extends Pick<ButtonProps, 'size' | 'variant' | 'colo
   readonly confirm?: Confirmation | undefined;
   /** Why it makes no sense now. */
   readonly disabledBecause?: string | undefined;
+  /** What it does, in a sentence, where the label does not say all of it and nothing is asked. */
+  readonly hint?: string | undefined;
   /** In a row that this takes out of its list: nothing moves while the pointer is there. */
   readonly keepsRow?: boolean | undefined;
   /** Answers what to say when it is done; nothing is said where it answers undefined. The key is the same for every try of one click. */
-  readonly run: (idempotencyKey: string) => Promise<string | undefined>;
+  readonly run: (idempotencyKey: string) => Promise<string | Omit<Notice, 'id'> | undefined>;
 }
 
 export function ActionButton(props: ActionButtonProps) {
-  const { label, action, namespace, userId, confirm, disabledBecause, keepsRow, run, ...look } = props;
+  const { label, action, namespace, userId, confirm, disabledBecause, hint, keepsRow, run, ...look } = props;
   const permission = usePermission(action, { namespace, userId });
   const [asking, setAsking] = useState(false);
   const task = useMutation({
@@ -43,7 +45,7 @@ export function ActionButton(props: ActionButtonProps) {
     onSuccess: (said) => {
       if (!keepsRow) releaseLists();
       setAsking(false);
-      if (said !== undefined) notify({ message: said });
+      if (said !== undefined) notify(typeof said === 'string' ? { message: said } : said);
     },
     onError: (error) => {
       if (!confirm) notify({ error });
@@ -63,8 +65,8 @@ export function ActionButton(props: ActionButtonProps) {
   return (
     <>
       <Tooltip
-        label={reason}
-        disabled={reason === undefined}
+        label={reason ?? hint}
+        disabled={reason === undefined && hint === undefined}
         events={{ hover: true, focus: true, touch: true }}
       >
         <Button

@@ -88,10 +88,10 @@ function StepButton({ step, jobId, runId, namespace }: Omit<AdviceProps, 'reason
     );
   const act = async () => {
     if (step === 'resume') await carillon.jobs.resume(jobId);
-    else await carillon.jobs.runNow(jobId);
+    const added = step === 'resume' ? undefined : await carillon.jobs.runNow(jobId);
     await queries.invalidateQueries({ queryKey: queryKeys.all('jobs') });
     await queries.invalidateQueries({ queryKey: queryKeys.all('runs') });
-    return step === 'resume' ? 'The job runs again.' : 'A run was added.';
+    return added ? { message: 'A run was added.', runId: added.run_id } : 'The job runs again.';
   };
   return (
     <ActionButton

@@ -1,4 +1,5 @@
 /** A part of a page with a title: shows its answer, a skeleton while the first one is read, or its own problem. */
+import { CarillonError } from '@carillon/client';
 import { Box, Group, Paper, Skeleton, Stack, Title, VisuallyHidden } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Problem } from './problem.tsx';
@@ -22,8 +23,8 @@ export function Card({
     <Paper withBorder radius="md" p="md" component="section">
       <Stack gap="sm">
         {(title !== undefined || actions !== undefined) && (
-          <Group justify="space-between" wrap="nowrap">
-            <Title order={2} size="h5">
+          <Group justify="space-between">
+            <Title order={2} size="h5" className="wrap-anywhere">
               {title}
             </Title>
             {actions}
@@ -40,15 +41,19 @@ export function Loaded<T>({
   of,
   height = 120,
   screen,
+  missing,
   children,
 }: {
   of: Answer<T>;
   height?: number;
   /** What is read, where it is a whole screen: its heading comes with the answer. */
   screen?: string;
+  /** Instead of the problem, where what the address names is not there: trying again does not help. */
+  missing?: ReactNode;
   children: (data: T) => ReactNode;
 }) {
   const { data, error, refetch } = of;
+  if (missing !== undefined && data === undefined && isMissing(error)) return missing;
   return (
     <>
       {screen !== undefined && data === undefined && <VisuallyHidden component="h1">{screen}</VisuallyHidden>}
@@ -58,6 +63,10 @@ export function Loaded<T>({
         : (error === null || error === undefined) && <Waiting height={height} />}
     </>
   );
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof CarillonError && error.status === 404 && error.code.endsWith('_not_found');
 }
 
 const NOTICEABLE_MS = 150;

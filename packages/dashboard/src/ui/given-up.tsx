@@ -61,7 +61,8 @@ export function GivenUp(props: GivenUpProps) {
               <Link to="/dead" search={{ job: jobId }}>
                 dead letter
               </Link>
-              : nothing happens to it until somebody redrives it.
+              : nothing happens to it until somebody redrives it. It then runs again as a new run, with the
+              job as it is now.
             </>
           ) : (
             <>

@@ -3,10 +3,14 @@ export interface Notice {
   readonly id: number;
   readonly message?: string | undefined;
   readonly error?: unknown;
+  /** A run that it led to. */
+  readonly runId?: string | undefined;
   readonly undo?: (() => Promise<unknown>) | undefined;
 }
 
 const SHOWN_MS = 6_000;
+/** With something to decide. */
+const CHOICE_SHOWN_MS = 20_000;
 const SHOWN_MAX = 4;
 const listeners = new Set<() => void>();
 let notices: readonly Notice[] = [];
@@ -17,7 +21,9 @@ export function notify(notice: Omit<Notice, 'id'>): void {
   const id = last;
   change([...notices, { ...notice, id }].slice(-SHOWN_MAX));
   // An error stays until it was read.
-  if (notice.error === undefined) setTimeout(() => dismiss(id), SHOWN_MS);
+  if (notice.error !== undefined) return;
+  const isChoice = notice.undo !== undefined || notice.runId !== undefined;
+  setTimeout(() => dismiss(id), isChoice ? CHOICE_SHOWN_MS : SHOWN_MS);
 }
 
 export function dismiss(id: number): void {

@@ -26,7 +26,8 @@ export function RedriveButton({ runId, jobName, namespace, onRedriven, row, ...l
   return (
     <ActionButton
       label={row?.isEnded ? 'Redriven' : 'Redrive'}
-      disabledBecause={row?.isEnded ? 'It was sent round again.' : undefined}
+      disabledBecause={row?.isEnded ? 'It was redriven.' : undefined}
+      hint="It runs again as a new run, with the job as it is now."
       keepsRow={row !== undefined}
       action="dead_letters.redrive"
       namespace={namespace}
@@ -44,7 +45,7 @@ export function RedriveButton({ runId, jobName, namespace, onRedriven, row, ...l
           ),
         );
         onRedriven?.(newRunId);
-        return `${jobName ?? 'The run'} was sent round again.`;
+        return { message: `${jobName ?? 'The run'} was redriven.`, runId: newRunId };
       }}
     />
   );

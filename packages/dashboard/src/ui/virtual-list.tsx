@@ -25,6 +25,8 @@ export interface Column<T> {
   readonly from?: 'sm' | 'md' | 'lg' | undefined;
   /** Where it is left out, it stands on a line of its own below the row; drawn otherwise there, where other columns are told with it. */
   readonly below?: true | ((item: T) => ReactNode) | undefined;
+  /** How many lines it may take there; left out: one. */
+  readonly linesBelow?: number | undefined;
   readonly align?: 'right' | undefined;
 }
 
@@ -94,7 +96,7 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
   const hasRoom = ({ from }: Column<T>) => from === undefined || width >= WIDTHS[from];
   const columns = props.columns.filter(hasRoom);
   const below = props.columns.filter((column) => column.below && !hasRoom(column));
-  const height = ROW_PX + below.length * LINE_PX;
+  const height = ROW_PX + below.reduce((lines, column) => lines + linesOf(column), 0) * LINE_PX;
   const tracks = [...(selection ? ['36px'] : []), ...columns.map((column) => column.width)].join(' ');
   const rows = useVirtualizer({
     count: offset + items.length,
@@ -277,14 +279,19 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
                     {cell(item)}
                   </span>
                 ))}
-                {below.map(({ key, cell, below: other }) => (
+                {below.map((column) => (
                   <span
-                    key={key}
+                    key={column.key}
                     role="cell"
                     className={classes.below}
-                    style={{ gridColumn: `${selection ? 2 : 1} / -1` }}
+                    data-lines={column.linesBelow}
+                    style={{
+                      gridColumn: `${selection ? 2 : 1} / -1`,
+                      height: linesOf(column) * LINE_PX,
+                      WebkitLineClamp: column.linesBelow,
+                    }}
                   >
-                    {typeof other === 'function' ? other(item) : cell(item)}
+                    {typeof column.below === 'function' ? column.below(item) : column.cell(item)}
                   </span>
                 ))}
               </div>
@@ -317,6 +324,8 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
     </Box>
   );
 }
+
+const linesOf = ({ linesBelow = 1 }: { readonly linesBelow?: number | undefined }) => linesBelow;
 
 /** A list that grows at its head repeats entries at the seams of its pages. */
 function unique<T>(items: readonly T[], idOf: (item: T) => string): T[] {

@@ -61,6 +61,9 @@ const columnsOf = (ended: Ended): readonly Column<DeadLetter>[] => [
     key: 'error',
     title: 'Error',
     width: 'minmax(96px, 3fr)',
+    from: 'sm',
+    below: true,
+    linesBelow: 2,
     cell: ({ error_message: error }) =>
       error === null ? (
         <span className="muted">–</span>
@@ -158,7 +161,8 @@ export function DeadLettersScreen() {
         )}
       </Group>
       <Text size="sm" c="dimmed">
-        Runs that Carillon has given up. Nothing happens to them until somebody redrives them.
+        Runs that Carillon has given up. Nothing happens to them until somebody redrives them: each then runs
+        again as a new run, with its job as it is now.
       </Text>
       <FilterBar
         onClear={

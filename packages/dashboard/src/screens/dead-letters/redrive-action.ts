@@ -33,7 +33,7 @@ async function send(request: PartRequest<LetterFilter>): Promise<PartReport> {
 
 export const REDRIVE: BulkAction<LetterFilter> = {
   ...{ key: 'redrive', needs: 'dead_letters.redrive', verb: 'Redrive', done: 'redriven' },
-  effect: 'Each is sent round again as a new run, with the payload that its job has now.',
+  effect: 'Each runs again as a new run, with its job as it is now.',
   send,
 };
 

@@ -5,7 +5,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
 import { queryKeys } from '../../api/query-keys.ts';
 import { usePermission } from '../../api/session.ts';
-import { NotAllowed } from '../../shell/not-found.tsx';
+import { NotAllowed, NotThere } from '../../shell/not-found.tsx';
 import { Loaded } from '../../ui/card.tsx';
 import { bodyOfCopy, bodyOfJob } from './job-body.ts';
 import { JobEditor } from './job-editor.tsx';
@@ -39,7 +39,12 @@ function CopiedJob({ from }: { from: string }) {
 export function EditJobScreen() {
   const { jobId } = editRoute.useParams();
   return (
-    <Loaded of={useJobOnce(jobId)} height={400} screen="Edit a job">
+    <Loaded
+      of={useJobOnce(jobId)}
+      height={400}
+      screen="Edit a job"
+      missing={<NotThere noun="job" id={jobId} />}
+    >
       {(job) => <EditedJob key={jobId} job={job} />}
     </Loaded>
   );

@@ -7,6 +7,7 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
 import { queryKeys } from '../../api/query-keys.ts';
 import { useRefreshMs } from '../../api/use-refresh.ts';
+import { NotThere } from '../../shell/not-found.tsx';
 import { Loaded } from '../../ui/card.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { ChoiceFilter, useFilters } from '../../ui/filters.tsx';
@@ -50,7 +51,7 @@ export function JobScreen() {
       replace: true,
     } as never);
   return (
-    <Loaded of={job} height={300} screen="Job">
+    <Loaded of={job} height={300} screen="Job" missing={<NotThere noun="job" id={jobId} />}>
       {(found) => (
         <AboutJob zone={found.time_zone}>
           <Stack gap="md">

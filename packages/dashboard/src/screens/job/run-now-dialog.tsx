@@ -36,7 +36,7 @@ export function RunNowDialog({ job, onClose }: { job: Job; onClose: () => void }
         ...(reason !== '' && { reason }),
       }),
     onSuccess: async ({ run_id: runId }) => {
-      notify({ message: `A run of ${name} was added.` });
+      notify({ message: `A run of ${name} was added.`, runId });
       await queries.invalidateQueries({ queryKey: queryKeys.job(jobId) });
       await navigate({ to: '/runs/$runId', params: { runId } });
     },

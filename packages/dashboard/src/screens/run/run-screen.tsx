@@ -9,6 +9,7 @@ import { BASE_URL, carillon } from '../../api/carillon.ts';
 import { POLLING } from '../../api/polling.ts';
 import { queryKeys } from '../../api/query-keys.ts';
 import { useRefreshMs } from '../../api/use-refresh.ts';
+import { NotThere } from '../../shell/not-found.tsx';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { useFilters } from '../../ui/filters.tsx';
 import { GivenUp } from '../../ui/given-up.tsx';
@@ -54,7 +55,7 @@ export function RunScreen() {
   const namespace = job.data?.namespace;
   const tab = search.tab ?? 'log';
   return (
-    <Loaded of={run} height={300} screen="Run">
+    <Loaded of={run} height={300} screen="Run" missing={<NotThere noun="run" id={runId} />}>
       {(found) => (
         <AboutJob zone={job.data?.time_zone}>
           <Stack gap="md">

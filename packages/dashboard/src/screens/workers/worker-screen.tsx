@@ -7,7 +7,7 @@ import { carillon } from '../../api/carillon.ts';
 import { POLLING } from '../../api/polling.ts';
 import { queryKeys } from '../../api/query-keys.ts';
 import { useRefreshMs } from '../../api/use-refresh.ts';
-import { Guarded } from '../../shell/not-found.tsx';
+import { Guarded, NotThere } from '../../shell/not-found.tsx';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Instant } from '../../ui/instant.tsx';
@@ -37,7 +37,7 @@ function OneWorker() {
   });
   return (
     <Stack gap="md">
-      <Loaded of={worker} screen="Worker">
+      <Loaded of={worker} screen="Worker" missing={<NotThere noun="worker" id={workerId} />}>
         {(found) => (
           <>
             <Group justify="space-between">

@@ -46,12 +46,12 @@ const COLUMNS: readonly Column<Worker>[] = [
     key: 'handlers',
     title: 'Handlers',
     width: 'minmax(120px, 2fr)',
-    from: 'sm',
+    from: 'lg',
     below: true,
     cell: ({ handlers }) => (
-      <Group gap={4} wrap="nowrap">
+      <Group gap={4} wrap="nowrap" title={handlers.join(', ')}>
         {handlers.map((name) => (
-          <Badge key={name} size="sm" variant="default" tt="none">
+          <Badge key={name} size="sm" variant="default" tt="none" flex="none">
             {name}
           </Badge>
         ))}
