@@ -168,6 +168,21 @@ describe.skipIf(!hasBrowser())('the form of a job', () => {
     await page.getByRole('button', { name: 'Discard' }).click();
   });
 
+  test('comes back by Undo after it was discarded', async () => {
+    const page = await stage.signedIn('ada', ADMIN, '/jobs/new');
+    await nameOn(page).fill('a long form');
+    await page.getByText('Cron', { exact: true }).click();
+    await page.getByLabel('Cron expression').fill('0 7 * * *');
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await page.waitForURL((url) => url.pathname === '/jobs');
+    await page.getByText('The draft of a long form was discarded.').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('heading', { name: 'New job' }).waitFor();
+    expect(await nameOn(page).inputValue()).toBe('a long form');
+    expect(await page.getByLabel('Cron expression').inputValue()).toBe('0 7 * * *');
+    await page.getByRole('button', { name: 'Drop the draft' }).click();
+  });
+
   test('begins with a copy of another job, which has no key and no state of it', async () => {
     const id = await make('origin', {
       ...{

@@ -48,7 +48,7 @@ export function ChangesTable({
                 {mark !== undefined && <div>{mark}</div>}
               </Table.Td>
               {cellsOf(
-                values.map((value) => shown(value, missing)),
+                values.map((value) => shown(value, MISSING[field] ?? missing)),
                 isDifference,
               ).map((cell, i) => (
                 <Table.Td key={columns[i]} className="mono wrap-anywhere" style={{ verticalAlign: 'top' }}>
@@ -88,6 +88,9 @@ function Lines({ lines }: { lines: readonly Line[] }) {
     </div>
   ));
 }
+
+/** Without them a job has none, whatever the columns are about. */
+const MISSING: Readonly<Record<string, string>> = { key: 'no key' };
 
 function shown(value: Json | undefined, missing: string): string {
   if (value === undefined || value === null) return missing;

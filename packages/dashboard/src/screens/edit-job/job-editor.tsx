@@ -139,6 +139,7 @@ export function JobEditor({ draftId, title, initial, job }: JobEditorProps) {
                   forget={() => {
                     forgotten.current = true;
                     dropDraft(draftId);
+                    return () => keepDraft(draftId, { body, text, base });
                   }}
                 />
               </Stack>

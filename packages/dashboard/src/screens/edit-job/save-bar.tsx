@@ -3,7 +3,7 @@
 import { CarillonError, type Job, type JobFields, type Json, type NewJob } from '@carillon/client';
 import { Button, Group, Text, Tooltip } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { carillon, isSignedOut } from '../../api/carillon.ts';
 import { queryKeys } from '../../api/query-keys.ts';
@@ -27,7 +27,8 @@ interface SaveBarProps {
   readonly start: (body: Body, version: number | undefined) => void;
   /** Puts another body and base under what is on the page. */
   readonly rebase: (body: Body, base: { body: Body; version: number }) => void;
-  readonly forget: () => void;
+  /** Drops the draft; the answered function keeps it again. */
+  readonly forget: () => () => void;
   /** Of the last try. */
   readonly refusal: unknown;
   readonly onRefusal: (error: unknown) => void;
@@ -41,6 +42,8 @@ export function SaveBar(props: SaveBarProps) {
   const { body, base, job, patch, changed, isReadable, start, rebase, forget } = props;
   const { refusal, onRefusal, onMissing } = props;
   const navigate = useNavigate();
+  // Of a copy.
+  const { from } = useSearch({ strict: false });
   const queries = useQueryClient();
   const [asking, setAsking] = useState(false);
   const [theirs, setTheirs] = useState<Job>();
@@ -94,6 +97,20 @@ export function SaveBar(props: SaveBarProps) {
     if (job) setAsking(true);
     else save.mutate();
   };
+  const discard = () => {
+    const keep = forget();
+    if (changed)
+      notify({
+        message: `The draft of ${job?.name ?? textOf(body.name) ?? 'the job'} was discarded.`,
+        undo: async () => {
+          keep();
+          await (job
+            ? navigate({ to: '/jobs/$jobId/edit', params: { jobId: job.job_id } })
+            : navigate({ to: '/jobs/new', search: { from } }));
+        },
+      });
+    void (job ? navigate({ to: '/jobs/$jobId', params: { jobId: job.job_id } }) : navigate({ to: '/jobs' }));
+  };
   return (
     <Group className={classes.bar} justify="space-between">
       {refusal !== undefined && !asking && (
@@ -105,15 +122,7 @@ export function SaveBar(props: SaveBarProps) {
         {changed ? 'Not saved yet; kept in this tab.' : ''}
       </Text>
       <Group gap="sm">
-        <Button
-          variant="default"
-          onClick={() => {
-            forget();
-            void (job
-              ? navigate({ to: '/jobs/$jobId', params: { jobId: job.job_id } })
-              : navigate({ to: '/jobs' }));
-          }}
-        >
+        <Button variant="default" onClick={discard}>
           Discard
         </Button>
         <Tooltip

@@ -6,6 +6,7 @@ import { HiddenNote } from '../../ui/hidden-note.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { StateIcon } from '../../ui/state-badge.tsx';
 import { count } from '../../ui/time.ts';
+import { useNamespaces } from '../jobs/use-names.ts';
 import classes from './failures.module.css';
 
 const RANGE_WORDS: Readonly<Record<string, string>> = {
@@ -23,6 +24,7 @@ export interface Span {
 
 export function Failures({ groups, span }: { groups: readonly FailureGroup[]; span: Span }) {
   const { ns } = useSearch({ strict: false });
+  const several = useNamespaces().length > 1 && ns === undefined;
   if (groups.length === 0)
     return (
       <Group gap="xs">
@@ -47,13 +49,15 @@ export function Failures({ groups, span }: { groups: readonly FailureGroup[]; sp
                 <Link to="/jobs/$jobId" params={{ jobId: group.sample_job_id }}>
                   {group.sample_job_name ?? 'a deleted job'}
                 </Link>
-                {group.jobs > 1 ? ` and ${group.jobs - 1} more` : ''} · last <Instant at={group.last_at} />
+                {group.jobs > 1 ? ` and ${group.jobs - 1} more` : ''}
+                {several ? ` in ${group.namespace}` : ''} · last <Instant at={group.last_at} />
               </Text>
             </div>
             <Link
               to="/runs"
               search={{
-                ns: ns ?? group.namespace,
+                // The job tells its namespace: the one that is chosen need not change.
+                ns: ns ?? (group.jobs === 1 ? undefined : group.namespace),
                 ...{ status: 'FAILED,TIMED_OUT', since: span.from, until: span.to, attempts: 'all' },
                 ...(group.handler !== null && { handler: group.handler, failure: group.fingerprint }),
                 ...(group.jobs === 1 && { job: group.sample_job_id }),

@@ -6,7 +6,7 @@ import { Link } from '@tanstack/react-router';
 import { withHiddenNote } from '../../ui/hidden-note.tsx';
 import { Instant, Took } from '../../ui/instant.tsx';
 import { useNow } from '../../ui/now.ts';
-import { LATE_MS, waits } from '../../ui/run-state.ts';
+import { endedBeforeDue, isAgain, LATE_MS, waits } from '../../ui/run-state.ts';
 import { StateBadge, StateIcon, stateWord } from '../../ui/state-badge.tsx';
 import { duration, percent } from '../../ui/time.ts';
 import type { Column } from '../../ui/virtual-list.tsx';
@@ -56,7 +56,7 @@ export const RUN_COLUMNS: readonly Column<ShortRun & Partial<ListedRun>>[] = [
     width: '74px',
     from: 'md',
     align: 'right',
-    cell: (run) => run.attempt_number,
+    cell: (run) => <AttemptNumber run={run} />,
   },
   {
     key: 'worker',
@@ -108,8 +108,10 @@ function RunState({ run }: { run: ShortRun & Partial<ListedRun> }) {
 }
 
 /** A run that has not started, or never will, is told apart by the word before its time. */
-function Started({ run: { started_at: started, scheduled_at: due } }: { run: ShortRun }) {
+function Started({ run }: { run: ShortRun }) {
+  const { started_at: started, scheduled_at: due } = run;
   if (started !== null) return <Instant at={started} />;
+  if (endedBeforeDue(run)) return <span className="muted">never</span>;
   return (
     <span className="muted">
       due <Instant at={due} />
@@ -133,6 +135,20 @@ function Delay({ run }: { run: ShortRun }) {
 /** Of a run that waits for its first start, as its schedule has it; null: of any other. */
 function overdueMs({ status, attempt_number: attempt, trigger, scheduled_at: due }: ShortRun, now: number) {
   return waits(status) && attempt === 1 && trigger === 'schedule' ? Math.max(0, now - Date.parse(due)) : null;
+}
+
+/** `1+`, as the command line has it: attempt 1 again. */
+function AttemptNumber({ run }: { run: ShortRun }) {
+  const { attempt_number: number } = run;
+  if (!isAgain(run)) return number;
+  const words = 'An attempt was lost or given back, and made again';
+  return (
+    <span title={words}>
+      {number}
+      <span aria-hidden="true">+</span>
+      <VisuallyHidden>. {words}</VisuallyHidden>
+    </span>
+  );
 }
 
 /** What a person asked for did not start when the schedule says. */

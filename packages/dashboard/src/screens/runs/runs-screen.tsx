@@ -57,6 +57,7 @@ export function RunsScreen() {
   const narrowed = Object.entries(filter).some(
     ([name, value]) => name !== 'namespace' && value !== undefined,
   );
+  const alike = failure === undefined ? undefined : items[0]?.error_message?.split('\n', 1)[0];
   const untick = () => setTicked(new Set());
   return (
     <Stack gap="sm">
@@ -108,8 +109,9 @@ export function RunsScreen() {
         <ViewsMenu screen="runs" search={search} />
       </FilterBar>
       {failure !== undefined && (
-        <Text size="sm" role="status" component="div">
-          Only failures that are alike.{' '}
+        <Text size="sm" role="status" component="div" className="wrap-anywhere">
+          Only failures {ns === undefined ? '' : `in the namespace ${ns} `}that are alike
+          {alike === undefined ? '' : `: ${alike}`}{' '}
           <Button size="compact-xs" variant="subtle" onClick={() => change({ failure: undefined })}>
             Show others, too
           </Button>
