@@ -142,9 +142,10 @@ function optionsOf(
     ],
     series: [
       {
+        label: 'Time',
         value: (_chart, seconds) =>
           seconds === null
-            ? '–'
+            ? ''
             : new Intl.DateTimeFormat('en-GB', {
                 timeZone: zone,
                 dateStyle: 'medium',
@@ -160,13 +161,14 @@ function optionsOf(
           ...(dash && { dash: [...dash] }),
           points: { show: kind === 'line' && values.length < 3 },
           spanGaps: true,
-          value: (_chart, _drawn, _series, index) =>
-            index === null ? '–' : formatted(values[index], format),
+          value: (_chart, _drawn, _series, index) => (index === null ? '' : formatted(values[index], format)),
         }),
       ),
     ],
     bands: bandsOf(series),
     hooks: {
+      // Without an instant under the pointer there are names alone.
+      setLegend: [(chart) => chart.root.toggleAttribute('data-hovered', chart.legend.idx !== null)],
       draw: [
         (chart) => {
           if (!mark) return;

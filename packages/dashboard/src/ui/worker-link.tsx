@@ -1,5 +1,6 @@
-/** A worker by the name it gives itself, as far as the caller may read workers; otherwise by the end of its id. */
+/** A worker by the name it gives itself, and that of a server by its server, as far as the caller may read workers; otherwise by the end of its id. */
 
+import type { Worker } from '@carillon/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { carillon } from '../api/carillon.ts';
@@ -8,6 +9,7 @@ import { queryKeys } from '../api/query-keys.ts';
 import { may, useCaller } from '../api/session.ts';
 
 const READ_MAX = 1_000;
+const NODE_ID_SHOWN = 6;
 
 export function useWorkerName(): (workerId: string) => string | undefined {
   const allowed = may(useCaller(), 'workers.read');
@@ -15,12 +17,21 @@ export function useWorkerName(): (workerId: string) => string | undefined {
     queryKey: queryKeys.workerNames(),
     queryFn: async () => {
       const workers = await carillon.workers.list({ limit: READ_MAX }).toArray({ max: READ_MAX });
-      return new Map(workers.map(({ worker_id: id, name }) => [id, name]));
+      const several = new Set(workers.filter(isOfServer).map(({ node_id: node }) => node)).size > 1;
+      return new Map(workers.map((worker) => [worker.worker_id, nameOf(worker, several)]));
     },
     staleTime: KEPT.workerNamesMs,
     enabled: allowed,
   });
   return (workerId) => data?.get(workerId) ?? undefined;
+}
+
+const isOfServer = ({ name, remote }: Worker) => name === null && !remote;
+
+/** Of several servers, each is told by the end of its id. */
+function nameOf(worker: Worker, several: boolean): string | null {
+  if (!isOfServer(worker)) return worker.name;
+  return several ? `worker of server …${worker.node_id.slice(-NODE_ID_SHOWN)}` : "the server's worker";
 }
 
 export function WorkerLink({ workerId }: { workerId: string | null }) {

@@ -11,6 +11,7 @@ import { useRefreshMs } from '../../api/use-refresh.ts';
 import { Advice } from '../../ui/advice.tsx';
 import { GivenUp } from '../../ui/given-up.tsx';
 import { Instant } from '../../ui/instant.tsx';
+import { WithCode } from '../../ui/with-code.tsx';
 
 const LETTERS_MAX = 50;
 
@@ -39,7 +40,7 @@ export function WhyNot({ job }: { job: Job }) {
           return (
             <Stack key={`${code} ${text}`} gap={2}>
               <Text size="sm" className="wrap-anywhere">
-                {text}
+                <WithCode text={text} />
               </Text>
               {until !== null && (
                 <Text size="sm" component="div">

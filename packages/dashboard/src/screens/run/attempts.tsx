@@ -34,7 +34,7 @@ export function Attempts({ run, chosen }: AttemptsProps) {
             <Table.Th w={300}>State</Table.Th>
             <Table.Th w={120}>Started</Table.Th>
             <Table.Th w={90}>Took</Table.Th>
-            <Table.Th>From its instant to the end</Table.Th>
+            <Table.Th>Timeline</Table.Th>
             <Table.Th w={130}>Worker</Table.Th>
             <Table.Th w={130}>Used</Table.Th>
           </Table.Tr>

@@ -12,6 +12,7 @@ import { Advice } from '../../ui/advice.tsx';
 import { Card, Loaded } from '../../ui/card.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { count } from '../../ui/time.ts';
+import { WithCode } from '../../ui/with-code.tsx';
 import { WorkerLink } from '../../ui/worker-link.tsx';
 
 /** The server counts no further. */
@@ -43,7 +44,7 @@ function Reasons({ why, jobId, namespace }: { why: Why; jobId: string; namespace
       {reasons.map((reason) => (
         <Stack key={reason.code} gap={4}>
           <Text size="sm" className="wrap-anywhere">
-            {reason.text}
+            <WithCode text={reason.text} />
           </Text>
           {reason.held_by.length > 0 && <Holders holders={reason.held_by} jobId={jobId} />}
           {(reason.since_at !== null || reason.until_at !== null) && (

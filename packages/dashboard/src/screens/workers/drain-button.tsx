@@ -5,11 +5,12 @@ import { useQueryClient } from '@tanstack/react-query';
 import { carillon } from '../../api/carillon.ts';
 import { queryKeys } from '../../api/query-keys.ts';
 import { ActionButton } from '../../ui/action-button.tsx';
+import { useWorkerName } from '../../ui/worker-link.tsx';
 
 export function DrainButton({ worker }: { worker: Worker }) {
   const queries = useQueryClient();
   const { worker_id: id, name, draining, running, alive } = worker;
-  const called = name ?? id;
+  const called = useWorkerName()(id) ?? name ?? id;
   const done = () => queries.invalidateQueries({ queryKey: queryKeys.all('workers') });
   if (draining)
     return (

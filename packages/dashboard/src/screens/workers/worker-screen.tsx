@@ -13,6 +13,7 @@ import { Empty } from '../../ui/empty.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
+import { useWorkerName } from '../../ui/worker-link.tsx';
 import { LISTED_ATTEMPT_COLUMNS } from '../runs/run-columns.tsx';
 import { DrainButton } from './drain-button.tsx';
 import { Slots, stateOf } from './workers-screen.tsx';
@@ -30,6 +31,7 @@ export function WorkerScreen() {
 function OneWorker() {
   const { workerId } = route.useParams();
   const navigate = useNavigate();
+  const nameOf = useWorkerName();
   const worker = useQuery({
     queryKey: queryKeys.worker(workerId),
     queryFn: ({ signal }) => carillon.workers.get(workerId, { signal }),
@@ -43,7 +45,7 @@ function OneWorker() {
             <Group justify="space-between">
               <Group gap="sm">
                 <Title order={1} size="h3">
-                  {found.name ?? 'Worker'}
+                  {nameOf(workerId) ?? found.name ?? 'Worker'}
                 </Title>
                 <StateBadge state={stateOf(found)} />
               </Group>

@@ -3,7 +3,7 @@
 import type { Worker } from '@carillon/client';
 import { Badge, Group, Progress, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
 import { POLLING } from '../../api/polling.ts';
 import { queryKeys } from '../../api/query-keys.ts';
@@ -17,6 +17,7 @@ import { Instant } from '../../ui/instant.tsx';
 import { optionsOf, withChosen } from '../../ui/options.ts';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
+import { WorkerLink } from '../../ui/worker-link.tsx';
 import { useHandlers } from '../jobs/use-names.ts';
 import { DrainButton } from './drain-button.tsx';
 
@@ -35,11 +36,7 @@ const COLUMNS: readonly Column<Worker>[] = [
     key: 'name',
     title: 'Worker',
     width: 'minmax(90px, 2fr)',
-    cell: ({ worker_id: workerId, name }) => (
-      <Link to="/workers/$workerId" params={{ workerId }}>
-        {name ?? <span className="mono">{workerId}</span>}
-      </Link>
-    ),
+    cell: ({ worker_id: workerId }) => <WorkerLink workerId={workerId} />,
   },
   { key: 'slots', title: 'Busy', width: 'minmax(112px, 150px)', cell: (worker) => <Slots worker={worker} /> },
   {
