@@ -18,7 +18,7 @@ export function useWorkerName(): (workerId: string) => string | undefined {
     queryFn: async () => {
       const workers = await carillon.workers.list({ limit: READ_MAX }).toArray({ max: READ_MAX });
       const several = new Set(workers.filter(isOfServer).map(({ node_id: node }) => node)).size > 1;
-      return new Map(workers.map((worker) => [worker.worker_id, nameOf(worker, several)]));
+      return new Map(workers.map((worker) => [worker.worker_id, nameOfWorker(worker, several)]));
     },
     staleTime: KEPT.workerNamesMs,
     enabled: allowed,
@@ -29,7 +29,7 @@ export function useWorkerName(): (workerId: string) => string | undefined {
 const isOfServer = ({ name, remote }: Worker) => name === null && !remote;
 
 /** Of several servers, each is told by the end of its id. */
-function nameOf(worker: Worker, several: boolean): string | null {
+export function nameOfWorker(worker: Worker, several = true): string | null {
   if (!isOfServer(worker)) return worker.name;
   return several ? `worker of server …${worker.node_id.slice(-NODE_ID_SHOWN)}` : "the server's worker";
 }

@@ -8,6 +8,7 @@ import { StateIcon } from '../../ui/state-badge.tsx';
 import { count } from '../../ui/time.ts';
 import { useNamespaces } from '../jobs/use-names.ts';
 import classes from './failures.module.css';
+import { HandledSince, useHandledLetters } from './handled-since.tsx';
 
 const RANGE_WORDS: Readonly<Record<string, string>> = {
   '1h': 'hour',
@@ -24,6 +25,7 @@ export interface Span {
 
 export function Failures({ groups, span }: { groups: readonly FailureGroup[]; span: Span }) {
   const { ns } = useSearch({ strict: false });
+  const handled = useHandledLetters(ns);
   const several = useNamespaces().length > 1 && ns === undefined;
   if (groups.length === 0)
     return (
@@ -51,6 +53,9 @@ export function Failures({ groups, span }: { groups: readonly FailureGroup[]; sp
                 </Link>
                 {group.jobs > 1 ? ` and ${group.jobs - 1} more` : ''}
                 {several ? ` in ${group.namespace}` : ''} · last <Instant at={group.last_at} />
+                {handled.has(group.sample_run_id) && (
+                  <HandledSince letter={handled.get(group.sample_run_id)!} isOnly={group.count === 1} />
+                )}
               </Text>
             </div>
             <Link

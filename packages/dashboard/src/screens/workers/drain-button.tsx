@@ -5,12 +5,13 @@ import { useQueryClient } from '@tanstack/react-query';
 import { carillon } from '../../api/carillon.ts';
 import { queryKeys } from '../../api/query-keys.ts';
 import { ActionButton } from '../../ui/action-button.tsx';
-import { useWorkerName } from '../../ui/worker-link.tsx';
+import { nameOfWorker, useWorkerName } from '../../ui/worker-link.tsx';
 
 export function DrainButton({ worker }: { worker: Worker }) {
   const queries = useQueryClient();
-  const { worker_id: id, name, draining, running, alive } = worker;
-  const called = useWorkerName()(id) ?? name ?? id;
+  const { worker_id: id, draining, running, alive } = worker;
+  const kept = useWorkerName()(id);
+  const called = kept ?? nameOfWorker(worker) ?? id;
   const done = () => queries.invalidateQueries({ queryKey: queryKeys.all('workers') });
   if (draining)
     return (

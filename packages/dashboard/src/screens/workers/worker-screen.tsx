@@ -45,7 +45,7 @@ function OneWorker() {
             <Group justify="space-between">
               <Group gap="sm">
                 <Title order={1} size="h3">
-                  {nameOf(workerId) ?? found.name ?? 'Worker'}
+                  {found.name ?? nameOf(workerId) ?? 'Worker'}
                 </Title>
                 <StateBadge state={stateOf(found)} />
               </Group>

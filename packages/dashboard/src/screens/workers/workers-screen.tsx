@@ -3,7 +3,7 @@
 import type { Worker } from '@carillon/client';
 import { Badge, Group, Progress, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { carillon } from '../../api/carillon.ts';
 import { POLLING } from '../../api/polling.ts';
 import { queryKeys } from '../../api/query-keys.ts';
@@ -17,7 +17,7 @@ import { Instant } from '../../ui/instant.tsx';
 import { optionsOf, withChosen } from '../../ui/options.ts';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { type Column, VirtualList } from '../../ui/virtual-list.tsx';
-import { WorkerLink } from '../../ui/worker-link.tsx';
+import { nameOfWorker, useWorkerName } from '../../ui/worker-link.tsx';
 import { useHandlers } from '../jobs/use-names.ts';
 import { DrainButton } from './drain-button.tsx';
 
@@ -36,7 +36,7 @@ const COLUMNS: readonly Column<Worker>[] = [
     key: 'name',
     title: 'Worker',
     width: 'minmax(90px, 2fr)',
-    cell: ({ worker_id: workerId }) => <WorkerLink workerId={workerId} />,
+    cell: (worker) => <Name worker={worker} />,
   },
   { key: 'slots', title: 'Busy', width: 'minmax(112px, 150px)', cell: (worker) => <Slots worker={worker} /> },
   {
@@ -72,6 +72,17 @@ const COLUMNS: readonly Column<Worker>[] = [
   },
   { key: 'actions', title: '', width: '90px', from: 'sm', cell: (worker) => <DrainButton worker={worker} /> },
 ];
+
+/** The names that are kept may be older than a worker that has just come. */
+function Name({ worker }: { worker: Worker }) {
+  const { worker_id: workerId, name } = worker;
+  const kept = useWorkerName()(workerId);
+  return (
+    <Link to="/workers/$workerId" params={{ workerId }} title={workerId}>
+      {name ?? kept ?? nameOfWorker(worker) ?? <span className="mono">{workerId}</span>}
+    </Link>
+  );
+}
 
 export function stateOf({ alive, draining }: Worker): 'ALIVE' | 'DRAINING' | 'DEAD' {
   if (!alive) return 'DEAD';
