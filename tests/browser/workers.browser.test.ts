@@ -32,6 +32,7 @@ describe.skipIf(!hasBrowser())('workers', () => {
 
   test('are listed with what they offer, and lead to what they ran', async () => {
     await rows().first().getByText('ok', { exact: true }).waitFor();
+    await rows().first().getByRole('link', { name: "server's worker" }).waitFor();
     await expectAccessibleInBothSchemes(page);
     await stage.admin.jobs.create({ name: 'ran there', handler: 'ok' });
     await page.keyboard.press('j');

@@ -31,7 +31,7 @@ const isOfServer = ({ name, remote }: Worker) => name === null && !remote;
 /** Of several servers, each is told by the end of its id. */
 export function nameOfWorker(worker: Worker, several = true): string | null {
   if (!isOfServer(worker)) return worker.name;
-  return several ? `worker of server …${worker.node_id.slice(-NODE_ID_SHOWN)}` : "the server's worker";
+  return several ? `worker of …${worker.node_id.slice(-NODE_ID_SHOWN)}` : "server's worker";
 }
 
 export function WorkerLink({ workerId }: { workerId: string | null }) {

@@ -29,7 +29,7 @@ const COLUMNS: readonly Column<Worker>[] = [
   {
     key: 'state',
     title: 'State',
-    width: 'minmax(84px, 110px)',
+    width: 'minmax(84px, 92px)',
     cell: (worker) => <StateBadge state={stateOf(worker)} />,
   },
   {
