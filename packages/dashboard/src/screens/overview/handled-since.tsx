@@ -14,7 +14,8 @@ const READ_MAX = 100;
 export function useHandledLetters(namespace: string | undefined): ReadonlyMap<string, DeadLetter> {
   const allowed = may(useCaller(), 'dead_letters.read', { namespace });
   const { data = [] } = useQuery({
-    queryKey: queryKeys.deadLetters('handled lately', namespace),
+    // As the failures themselves: the stream tells of the new run, not of the letter.
+    queryKey: queryKeys.failures(namespace, 'handled'),
     queryFn: async () =>
       (await carillon.deadLetters.list({ namespace, handled: true, limit: READ_MAX }).page()).items,
     enabled: allowed,

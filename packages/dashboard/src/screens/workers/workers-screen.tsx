@@ -35,10 +35,10 @@ const COLUMNS: readonly Column<Worker>[] = [
   {
     key: 'name',
     title: 'Worker',
-    width: 'minmax(90px, 2fr)',
+    width: 'minmax(84px, 2fr)',
     cell: (worker) => <Name worker={worker} />,
   },
-  { key: 'slots', title: 'Busy', width: 'minmax(112px, 150px)', cell: (worker) => <Slots worker={worker} /> },
+  { key: 'slots', title: 'Busy', width: 'minmax(112px, 1fr)', cell: (worker) => <Slots worker={worker} /> },
   {
     key: 'handlers',
     title: 'Handlers',
