@@ -50,9 +50,12 @@ describe.skipIf(!hasBrowser())('dead letters', () => {
     await expectAccessibleInBothSchemes(page);
     await page.setViewportSize({ width: 390, height: 844 });
     const table = page.getByRole('table', { name: 'Dead letters' });
-    await eventually(async () => {
-      expect(await table.evaluate((element) => element.scrollWidth - element.clientWidth)).toBe(0);
-    });
+    await eventually(
+      async () => {
+        expect(await table.evaluate((element) => element.scrollWidth - element.clientWidth)).toBe(0);
+      },
+      { withinMs: 60_000 },
+    );
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');
