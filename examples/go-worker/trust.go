@@ -62,6 +62,7 @@ func (t *trust) compareClocks() {
 		return
 	}
 	t.isDoubted = true
-	t.until = min(t.until, monotonic+doubtMax)
+	// Nothing was suspended for longer than the clocks have parted.
+	t.until = min(t.until, max(monotonic+doubtMax, t.until-ahead))
 	t.onDoubted()
 }

@@ -51,7 +51,7 @@ class Trust:
     def __init__(self, shared, clock=CLOCK):
         self._shared = shared
         self._clock = clock
-        self._doubted = None  # of `shared`: what was doubted, and since when
+        self._doubted = None  # of `shared`: what was doubted, since when, and by how much the clocks had parted
 
     def sent(self):
         """To be read before a beat is sent, and given to `renew` when it is answered."""
@@ -69,7 +69,9 @@ class Trust:
     def is_over(self, late=0.0):
         until = self._shared[0]
         if self.is_doubted():
-            until = min(until, self._doubted[1] + DOUBT_SECONDS_MAX)
+            # Nothing was suspended for longer than the clocks have parted.
+            _, since, parted = self._doubted
+            until = min(until, max(since + DOUBT_SECONDS_MAX, until - parted))
         return self._clock.now() >= until + late
 
     def is_doubted(self):
@@ -77,9 +79,10 @@ class Trust:
         until, ahead = self._shared
         if self._doubted is not None and self._doubted[0] == (until, ahead):
             return True
-        if until == 0.0 or self._clock.ahead() - ahead <= AHEAD_SECONDS_MAX:
+        parted = self._clock.ahead() - ahead
+        if until == 0.0 or parted <= AHEAD_SECONDS_MAX:
             return False
-        self._doubted = ((until, ahead), self._clock.now())
+        self._doubted = ((until, ahead), self._clock.now(), parted)
         return True
 
     def is_given(self):

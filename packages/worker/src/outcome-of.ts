@@ -3,6 +3,7 @@ import {
   ERROR_LENGTH_MAX,
   hasStoredMark,
   RESULT_BYTES_MAX,
+  RUN_ERRORS,
   type RunOutcome,
   type RunUsage,
   readStoredResult,
@@ -11,9 +12,13 @@ import { HandlerError } from './handler.ts';
 import type { RunInProgress } from './run-in-progress.ts';
 import type { SecretMask } from './secret-mask.ts';
 
+/** While the trust is doubted a run is not held, and not stopped either: whoever obeys has neither done its work nor failed. */
+const GIVEN_BACK: RunOutcome = { kind: 'RETURNED', error: RUN_ERRORS.notTrusted() };
+
 export function outcomeOfAnswer(run: RunInProgress, answer: unknown): RunOutcome {
   // A handler that finished although it was told to stop has finished: only a cancel overrules that, in the storage.
   if (run.stop?.reason === 'cancelled') return { kind: 'CANCELLED', error: run.stop.message };
+  if (!run.stop && run.isDenied) return GIVEN_BACK;
   if (answer === undefined) return SUCCESS;
   const { result } = resultOf(answer, run);
   return result === undefined ? SUCCESS : { kind: 'SUCCESS', result };
@@ -21,6 +26,7 @@ export function outcomeOfAnswer(run: RunInProgress, answer: unknown): RunOutcome
 
 export function outcomeOfError(run: RunInProgress, error: unknown): RunOutcome {
   if (run.stop) return outcomeOfStop(run.stop);
+  if (run.isDenied) return GIVEN_BACK;
   const message = messageOf(error, run.mask);
   if (!tellsWhetherToRetry(error)) return { kind: 'FAILED', error: message, retryable: true };
   return {

@@ -36,6 +36,8 @@ export class RunInProgress implements RunContext {
   readonly startedAtMs: number;
   /** The same by the clock that only ever grows: what has run how long is not a matter of the wall clock. */
   readonly startedAt: number;
+  /** The handler asked last whether it is held, and was told no: it may have ended for that alone. */
+  isDenied = false;
   /** Told to people as RUNNING. */
   shown = false;
   stop: { reason: StopReason; message: string; at: number } | undefined;
@@ -119,7 +121,11 @@ export class RunInProgress implements RunContext {
   /** It and `progress` are getters, so that a handler may take them out of the run. */
   get isHeld(): () => boolean {
     const { holds = isNotStopped } = this.#options;
-    return () => holds(this);
+    return () => {
+      const isHeld = holds(this);
+      this.isDenied = !isHeld;
+      return isHeld;
+    };
   }
 
   get trust(): RunTrust | undefined {

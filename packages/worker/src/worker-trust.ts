@@ -29,6 +29,16 @@ export const DOUBT_MS_MAX = 5_000;
  */
 const GRACE_SHARE = 1 / 6;
 
+/** Nothing was suspended for longer than the clocks have parted: a long trust loses no more than that. */
+export function endInDoubt(of: {
+  readonly now: number;
+  readonly endsAt: number;
+  readonly aheadMs: number;
+  readonly doubtMs: number;
+}): number {
+  return Math.min(of.endsAt, Math.max(of.now + of.doubtMs, of.endsAt - of.aheadMs));
+}
+
 export class WorkerTrust implements RunTrust {
   readonly #clock: Clock;
   readonly #onDoubted: () => void;
@@ -82,9 +92,10 @@ export class WorkerTrust implements RunTrust {
 
   #compareClocks(now: number): void {
     if (this.#isDoubted || now >= this.#endsAt) return;
-    if (this.#clock.now() - now - this.#aheadMs <= AHEAD_MS_MAX) return;
+    const aheadMs = this.#clock.now() - now - this.#aheadMs;
+    if (aheadMs <= AHEAD_MS_MAX) return;
     this.#isDoubted = true;
-    this.#endsAt = Math.min(this.#endsAt, now + DOUBT_MS_MAX);
+    this.#endsAt = endInDoubt({ now, endsAt: this.#endsAt, aheadMs, doubtMs: DOUBT_MS_MAX });
     this.#tell();
     this.#onDoubted();
   }

@@ -57,6 +57,21 @@ describe('a key whose workers break the protocol', () => {
     expect(streams.heldOff('key')).toBeUndefined();
   });
 
+  test('is not held off for streams that were cut within a message, as when workers behind a proxy are killed', () => {
+    for (const words of ['promised 1000 bytes, received 10', 'incomplete envelope'])
+      for (let i = 0; i < 10; i += 1)
+        streams.failed(owner(), new Error(), `The message cannot be read: protocol error: ${words}.`);
+    expect(streams.heldOff('key')).toBeUndefined();
+  });
+
+  test('is not held off for one worker that breaks it whenever it may come back', () => {
+    for (let i = 0; i < 20; i += 1) {
+      const { afterMs = 0 } = streams.failed(owner(), new ProtocolBroken('the columns differ'), undefined);
+      clock.advance(afterMs);
+      expect(streams.heldOff('key')).toBeUndefined();
+    }
+  });
+
   test('is held off for bytes that are no message', () => {
     for (let i = 0; i < 5; i += 1)
       expect(streams.failed(owner(), new Error(), 'The message cannot be read.')).toMatchObject({

@@ -31,8 +31,10 @@ const SAID_AGAIN_MS = 60_000;
 const SAID_MAX = 10;
 /** The oldest is forgotten for a new one. */
 const KEYS_MAX = 1_000;
-/** A worker that breaks the protocol is not wanted back at once. */
-const BROKEN_PAUSE_MS = 10_000;
+/** What the library says of a stream that ended within a message: a proxy or a client that went away, and no breach. */
+const CUT = /protocol error: (promised \d+ bytes, received|incomplete envelope)/;
+/** A worker that breaks the protocol is not wanted back at once: one that heeds it does not get its whole key held off. */
+const BROKEN_PAUSE_MS = 20_000;
 const FAILED_PAUSE_MS = 1_000;
 
 export class RefusedStreams {
@@ -69,7 +71,7 @@ export class RefusedStreams {
       return { reason: 'the server could not serve the stream', dialAgain: true, afterMs: FAILED_PAUSE_MS };
     }
     this.#say(owner, reason, 'a worker broke the protocol; its stream was ended');
-    if (!(error instanceof StreamStalled)) this.#breaks(owner);
+    if (!(error instanceof StreamStalled) && !CUT.test(reason)) this.#breaks(owner);
     return { reason, dialAgain: true, afterMs: BROKEN_PAUSE_MS };
   }
 

@@ -3,7 +3,7 @@
  * (hazard 14). The worker tells it by a pipe which scripts it runs, and until when it is trusted. The guard has a session of its own, so
  * that what stops the worker from a terminal does not stop the guard, and it ends with the worker.
  */
-import { AHEAD_MS_MAX, DOUBT_MS_MAX } from '../../worker-trust.ts';
+import { AHEAD_MS_MAX, DOUBT_MS_MAX, endInDoubt } from '../../worker-trust.ts';
 import { killTree, type ProcessIdentity } from './process-tree.ts';
 
 export const GUARD_PROGRAM = import.meta.url;
@@ -158,9 +158,12 @@ export class Guard {
   /** As the worker does it: where the wall clock ran ahead, the machine may have been suspended for longer than the trust lasts. */
   #compareClocks(nowMs: number): void {
     const aheadMs = machineAheadMs();
-    for (const [trust, told] of this.#trusts)
-      if (aheadMs - told.aheadMs > AHEAD_MS_MAX)
-        this.#trusts.set(trust, { untilMs: Math.min(told.untilMs, nowMs + this.#doubtMs), aheadMs });
+    for (const [trust, told] of this.#trusts) {
+      const partedMs = aheadMs - told.aheadMs;
+      if (partedMs <= AHEAD_MS_MAX) continue;
+      const of = { now: nowMs, endsAt: told.untilMs, aheadMs: partedMs, doubtMs: this.#doubtMs };
+      this.#trusts.set(trust, { untilMs: endInDoubt(of), aheadMs });
+    }
   }
 
   /** Whether anything was there to be killed. */
