@@ -134,6 +134,7 @@ const TYPES: Readonly<Record<string, TypeSource>> = {
   Progress: answered(contract.progressAnswer),
   Checkpoint: answered(contract.checkpointFactsAnswer),
   CheckpointValue: answered(contract.checkpointAnswer, { extends: 'Checkpoint' }),
+  Artifact: answered(contract.artifactAnswer, { comment: 'A file that a run left.' }),
   RunAdded: answered(contract.runAddedAnswer),
   RunRequest: sent(contract.RUN_BODY.schema, { comment: 'What may be said when a run is asked for.' }),
   RunCancelled: answered(contract.runCancelledAnswer, {

@@ -1,5 +1,5 @@
 /** The log of a run at the command line, against a server whose handlers write it. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -139,4 +139,21 @@ test('runs result prints what a handler answered, however large; runs show names
   await eventually(async () => expect((await client.runs.get(id)).status).toBe('SUCCESS'), SOON);
   expect(JSON.parse(await ok(['runs', 'result', id, ...here()]))).toEqual({ text: 'x'.repeat(100_000) });
   expect(await ok(['runs', 'show', id, ...here()])).toContain(`100011 bytes: carillon runs result ${id}`);
+});
+
+test('runs artifacts lists the files that a script left, and writes one to stdout or to a new file', async () => {
+  const { job_id: id } = await client.jobs.create({
+    ...{ name: 'files', schedule_type: 'IMMEDIATE', handler: 'script' },
+    payload: { interpreter: 'bash', script: 'printf "a\\0b" > "$CARILLON_ARTIFACTS/a.bin"' },
+  });
+  await eventually(async () => expect((await client.runs.get(id)).status).toBe('SUCCESS'), SOON);
+  expect(await ok(['runs', 'artifacts', id, ...here()])).toMatch(/^NAME .*\na\.bin +3 +1 /);
+  expect(await json(['runs', 'artifacts', id, ...here()])).toMatchObject({ name: 'a.bin', bytes: 3 });
+  expect(await ok(['runs', 'artifacts', id, 'a.bin', ...here()])).toBe('a\0b');
+  const file = join(folder, 'a.bin');
+  await ok(['runs', 'artifacts', id, 'a.bin', '--output', file, ...here()]);
+  expect(await readFile(file, 'latin1')).toBe('a\0b');
+  expect((await run(['runs', 'artifacts', id, 'a.bin', '--output', file, ...here()])).code).not.toBe(0);
+  expect((await run(['runs', 'artifacts', id, '--output', file, ...here()])).stderr).toContain('--output');
+  expect((await run(['runs', 'artifacts', id, 'b.bin', ...here()])).stderr).toContain('no file of this name');
 });

@@ -40,6 +40,7 @@ export * from './retry/retry-policy.ts';
 export * from './run/first-epoch.ts';
 export * from './run/insight.ts';
 export * from './run/run.ts';
+export * from './run/run-artifacts.ts';
 export * from './run/run-errors.ts';
 export * from './run/start-delay.ts';
 export * from './run/stored-result.ts';

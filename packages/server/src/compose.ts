@@ -37,6 +37,7 @@ import { Recovery } from './recovery/recovery.ts';
 import { RunLogs, type RunLogsOptions } from './run-logs/run-logs.ts';
 import { LogCloser } from './run-output/log-closer.ts';
 import { RunOutput } from './run-output/run-output.ts';
+import { StoredArtifacts } from './run-results/stored-artifacts.ts';
 import { StoredResults } from './run-results/stored-results.ts';
 import { CheckpointSaver } from './run-state/checkpoint-saver.ts';
 import { ProgressWriter } from './run-state/progress-writer.ts';
@@ -67,6 +68,8 @@ export interface EngineSettings {
   readonly logRetentionMs: number;
   /** Larger results are not kept. */
   readonly resultBytesMax: number;
+  /** Of the files that one attempt may leave; 0: none are kept. */
+  readonly artifactsBytesMax: number;
   readonly listenersMax: number;
   readonly drainMs: number;
   readonly retriesPerSecond: number;
@@ -83,6 +86,7 @@ export const ENGINE_DEFAULTS: EngineSettings = {
   auditRetentionMs: 365 * 24 * 3_600_000,
   logRetentionMs: 30 * 24 * 3_600_000,
   resultBytesMax: 64 * 1_024 * 1_024,
+  artifactsBytesMax: 100 * 1_024 * 1_024,
   listenersMax: 1_000,
   drainMs: 30_000,
   retriesPerSecond: 1_000,
@@ -219,9 +223,14 @@ export function composeEngine(options: EngineOptions): Engine {
   const logStore = options.logs ?? new MemoryLogStore();
   const output = new RunOutput({ ...common, store: logStore, records: runLogs, nodeId });
   const results = new StoredResults({ store: logStore, nodeId, bytesMax: settings.resultBytesMax });
+  const artifacts = new StoredArtifacts({
+    ...{ store: logStore, nodeId, bytesMax: settings.artifactsBytesMax },
+    ...{ output: output.output, now: () => clock.now() },
+  });
   const channel = new KeptChannel({
     output,
     results,
+    artifacts,
     closer: new LogCloser({ ...common, output, leases, runs: storage.runs, records: runLogs, nodeId }),
     progress: new ProgressWriter({ ...common, store: runState, signals }),
     checkpoints: new CheckpointSaver({ ...common, store: runState, patienceMs: CHECKPOINT_MS_MAX }),

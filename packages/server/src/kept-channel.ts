@@ -1,8 +1,9 @@
-/** Where what runs say goes: output and large results to the log store, progress and checkpoints to the storage. */
+/** Where what runs say goes: output, large results and files to the log store, progress and checkpoints to the storage. */
 import type { Service } from '@carillon/foundation';
 import type { HeldRun, OutputChunk, Progress } from '@carillon/worker';
 import type { LogCloser } from './run-output/log-closer.ts';
 import type { RunOutput } from './run-output/run-output.ts';
+import type { PartedArtifacts } from './run-results/stored-artifacts.ts';
 import type { HomeChannel, PartedResults } from './run-results/stored-results.ts';
 import type { CheckpointSaver } from './run-state/checkpoint-saver.ts';
 import type { ProgressWriter } from './run-state/progress-writer.ts';
@@ -13,6 +14,7 @@ export interface KeptChannelParts {
   readonly progress: ProgressWriter;
   readonly checkpoints: CheckpointSaver;
   readonly results: PartedResults;
+  readonly artifacts: PartedArtifacts;
 }
 
 export class KeptChannel implements HomeChannel, Service {
@@ -24,6 +26,10 @@ export class KeptChannel implements HomeChannel, Service {
 
   get results(): PartedResults {
     return this.#parts.results;
+  }
+
+  get artifacts(): PartedArtifacts {
+    return this.#parts.artifacts;
   }
 
   async start(): Promise<void> {

@@ -385,6 +385,7 @@ function engineSettings(config: Config) {
     auditRetentionMs: config.audit_retention_days * 24 * 3_600_000,
     logRetentionMs: config.logs.retention_days * 24 * 3_600_000,
     resultBytesMax: config.logs.result_max_mb * 1_024 * 1_024,
+    artifactsBytesMax: config.logs.artifacts_max_mb * 1_024 * 1_024,
     listenersMax: config.events.listeners_max,
     drainMs: config.shutdown_grace_seconds * 1_000,
     retriesPerSecond: config.retries_per_second,

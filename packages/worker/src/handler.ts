@@ -1,6 +1,6 @@
 /** What user code implements: a function that gets the run and answers, throws, or stops when its signal says so. */
 import type { JobId, JsonObject, JsonValue, RunId, RunUsage } from '@carillon/domain';
-import type { OutputStream } from './run-channel.ts';
+import type { OutputStream, RunArtifacts } from './run-channel.ts';
 import type { SecretMask } from './secret-mask.ts';
 import type { RunTrust } from './worker-trust.ts';
 
@@ -34,8 +34,15 @@ export interface RunContext {
   /** Kept with the run: what it took of the machine, for handlers that can tell. The last call counts. */
   used(usage: RunUsage): void;
   readonly checkpoint: RunCheckpoint;
+  /** Keeps files of the run. Left out: nobody does. */
+  readonly artifacts?: KeptArtifacts | undefined;
   /** Of the secrets that the payload holds: a handler that cuts a text masks it first, since half a secret is not known as one. */
   readonly mask?: SecretMask | undefined;
+}
+
+export interface KeptArtifacts {
+  readonly bytesMax: number;
+  save(parts: Parameters<RunArtifacts['save']>[1]): Promise<void>;
 }
 
 export interface RunLog {

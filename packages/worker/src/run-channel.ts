@@ -44,6 +44,8 @@ export interface RunChannel {
   saveCheckpoint(run: HeldRun, value: string, sequence?: number): Promise<void>;
   /** Left out: nobody takes them. */
   readonly results?: LargeResults;
+  /** Left out: nobody takes them. */
+  readonly artifacts?: RunArtifacts;
   /** Nothing more is written for this handing-out. Resolves when its output is kept or given up: then its outcome may be reported. */
   close(run: HeldRun): Promise<void> | undefined;
 }
@@ -54,6 +56,14 @@ export interface LargeResults {
   readonly bytesMax: number;
   /** Answers the JSON text that stands for it in the outcome, when it is kept. */
   save(run: HeldRun, bytes: Uint8Array): Promise<string>;
+}
+
+/** Files that a run leaves, as domain/run/run-artifacts.ts writes them. */
+export interface RunArtifacts {
+  /** Of all files of one attempt; 0: none are taken now. */
+  readonly bytesMax: number;
+  /** Resolves when they are kept. parts: from the beginning on, perhaps more than once; each of at most 256 KiB. */
+  save(run: HeldRun, parts: () => AsyncIterable<Uint8Array>): Promise<void>;
 }
 
 /** For tests and engines that keep nothing of what their runs say. */

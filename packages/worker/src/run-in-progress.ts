@@ -10,7 +10,13 @@ import {
   type RunId,
   type RunUsage,
 } from '@carillon/domain';
-import { HandlerError, type RunCheckpoint, type RunContext, type RunLog } from './handler.ts';
+import {
+  HandlerError,
+  type KeptArtifacts,
+  type RunCheckpoint,
+  type RunContext,
+  type RunLog,
+} from './handler.ts';
 import { usageAsTold } from './outcome-of.ts';
 import { type LargeResults, type RunChannel, SILENT_CHANNEL } from './run-channel.ts';
 import { RunVoice } from './run-voice.ts';
@@ -116,6 +122,11 @@ export class RunInProgress implements RunContext {
 
   get resultBytesMax(): number {
     return this.results?.bytesMax ?? 0;
+  }
+
+  get artifacts(): KeptArtifacts | undefined {
+    const artifacts = this.#options.channel?.artifacts;
+    return artifacts && { bytesMax: artifacts.bytesMax, save: (parts) => artifacts.save(this.run, parts) };
   }
 
   /** It and `progress` are getters, so that a handler may take them out of the run. */

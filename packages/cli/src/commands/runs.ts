@@ -3,6 +3,7 @@ import type { Carillon, Job, ListedRun, Run, RunWithAttempts, ShortRun, Worker }
 import { type CommandSpec, command } from '../command.ts';
 import { EXIT, UsageError } from '../errors.ts';
 import {
+  count,
   IN_NAMESPACE,
   LIMIT,
   labelFilter,
@@ -18,6 +19,7 @@ import type { Column } from '../output/table.ts';
 import { countOf, showSpan } from '../output/text.ts';
 import { shortIds } from '../resolve.ts';
 import { eachIdCommand, optional, pageSize, readLimited } from './actions.ts';
+import { showArtifacts } from './run-artifacts.ts';
 import { LOG_FLAGS, showRunLog } from './run-logs.ts';
 import { showStarted, watchRun } from './watch.ts';
 import { showWhy } from './why.ts';
@@ -121,6 +123,22 @@ export const runCommands: readonly CommandSpec[] = [
       cli.out.raw(JSON.stringify(await client.runs.result(id), null, 2));
       return EXIT.ok;
     },
+  }),
+  command('runs artifacts', 'List the files that a run left, or read one', {
+    arguments: [
+      RUN_ID,
+      { name: '[name]', description: 'Name of a file, which is written to stdout or --output' },
+    ],
+    details: 'A script leaves files in the folder that $CARILLON_ARTIFACTS names.',
+    options: {
+      attempt: count('--attempt <number>', 'The file that this attempt left [the latest that left one]'),
+      output: text('-o, --output <file>', 'Where to write it; must not exist'),
+    },
+    examples: [
+      `carillon runs artifacts ${RUN}`,
+      `carillon runs artifacts ${RUN} report.pdf --output report.pdf`,
+    ],
+    run: ({ args: [id = '', name], options, cli }) => showArtifacts(cli, { id, name }, options),
   }),
   eachIdCommand('runs cancel', 'Stop runs', {
     details: 'One that is running is asked to stop; one that waits is cancelled at once.',

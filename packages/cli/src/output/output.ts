@@ -2,6 +2,8 @@
  * Everything a command says. Results go to the standard output, as tables and sentences for people or as JSON for
  * programs; progress, notes and errors go to the standard error, so that a pipe only ever gets results.
  */
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import pico from 'picocolors';
 import type { Explained } from '../explain-error.ts';
 import { type Column, renderTable } from './table.ts';
@@ -87,6 +89,11 @@ export class Output {
   }
 
   /** Unchanged, such as a script. */
+  /** As they are, to the end. */
+  bytes(from: Readable): Promise<void> {
+    return pipeline(from, this.#options.stdout, { end: false });
+  }
+
   raw(text: string): void {
     this.#print(text);
   }

@@ -352,6 +352,7 @@ export type ErrorCode =
   | 'run_not_found'
   | 'checkpoint_not_found'
   | 'result_not_found'
+  | 'artifact_not_found'
   | 'dead_letter_not_found'
   | 'worker_not_found'
   | 'method_not_allowed'
@@ -1122,6 +1123,16 @@ export interface CheckpointValue extends Checkpoint {
   readonly run_id: string;
   /** What was saved. */
   readonly value: unknown;
+}
+
+/** A file that a run left. */
+export interface Artifact {
+  readonly name: string;
+  readonly bytes: number;
+  /** That left it, counted from 1. */
+  readonly attempt: number;
+  /** When it was collected, after the end of its attempt. */
+  readonly created_at: string;
 }
 
 export interface RunAdded {

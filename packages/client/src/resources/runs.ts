@@ -1,5 +1,6 @@
 /** Runs, those that failed for good, the workers that execute them, and the handlers that workers offer. */
 import type {
+  Artifact,
   BulkRunsReport,
   BulkRunsRequest,
   CheckpointValue,
@@ -45,6 +46,24 @@ export class Runs extends Resource {
   /** What the handler answered, however large it is. */
   result(runId: string, options: CallOptions = {}): Promise<unknown> {
     return this.read(path`/runs/${runId}/result`, options);
+  }
+
+  /** The files that its attempts left, of the latest first. */
+  artifacts(runId: string, options: CallOptions = {}): Promise<Artifact[]> {
+    return this.read(path`/runs/${runId}/artifacts`, options);
+  }
+
+  /** A file that it left, as a stream: of the latest attempt that left one of this name, unless another is named. */
+  async artifact(
+    runId: string,
+    name: string,
+    { attempt, signal }: Pick<CallOptions, 'signal'> & { readonly attempt?: number | undefined } = {},
+  ): Promise<ReadableStream<Uint8Array>> {
+    const { body } = await this.transport.open({
+      ...{ method: 'GET', path: path`/runs/${runId}/artifacts/${name}`, query: { attempt }, signal },
+      headers: { accept: 'application/octet-stream' },
+    });
+    return body ?? new ReadableStream({ start: (end) => end.close() });
   }
 
   /** What it waits for and what can be done about it, or how it ended. */

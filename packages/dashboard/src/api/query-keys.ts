@@ -32,6 +32,7 @@ export const queryKeys = {
 
   run: (runId: string): QueryKey => ['runs', runId],
   whyRun: (runId: string): QueryKey => ['runs', runId, 'why'],
+  artifacts: (runId: string, attempts: string): QueryKey => ['runs', runId, 'artifacts', attempts],
   checkpoint: (runId: string, savedAt: string): QueryKey => ['runs', runId, 'checkpoint', savedAt],
   lastSuccess: (runId: string, epoch: number, jobVersion: number | undefined): QueryKey => [
     'runs',

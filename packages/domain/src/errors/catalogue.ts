@@ -179,6 +179,10 @@ export const CATALOGUE = {
     status: 404,
     fix: 'The run has not ended, its handler told no result, or the result is not kept any more: look at the run.',
   },
+  artifact_not_found: {
+    status: 404,
+    fix: 'Check the name and the attempt; list the files of the run with GET /api/runs/{id}/artifacts.',
+  },
   dead_letter_not_found: { status: 404, fix: 'Check the id; list dead letters with GET /api/dead-letters.' },
   worker_not_found: { status: 404, fix: 'Check the id; list workers with GET /api/workers.' },
   method_not_allowed: { status: 405, fix: 'Use one of the methods named in the header Allow.' },

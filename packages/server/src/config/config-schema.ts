@@ -235,10 +235,13 @@ export const configSchema = z.strictObject({
       result_max_mb: integer(1, 1_024)
         .default(64)
         .describe('MiB that one result may have. Those above 64 KiB are kept beside the logs.'),
+      artifacts_max_mb: integer(0, 1_024)
+        .default(100)
+        .describe('MiB that the files of one attempt may have in all. 0: no files are kept.'),
       reserve_mb: integer(0, 1_048_576)
         .optional()
         .describe(
-          'MiB of their disk that logs and large results in files leave free, for the database and others. Left out: 1024, or a quarter of a disk that is smaller than 4 GiB.',
+          'MiB of their disk that logs, large results and files of runs leave free, for the database and others. Left out: 1024, or a quarter of a disk that is smaller than 4 GiB.',
         ),
       s3: z
         .strictObject({

@@ -67,7 +67,10 @@ test('nothing has to be configured', () => {
       ...{ grants: [], label: 'Single sign-on' },
     },
     events: { retention_days: 7, listeners_max: 1_000 },
-    logs: { result_max_mb: 64, retention_days: 30, s3: { region: 'us-east-1', prefix: 'carillon-logs' } },
+    logs: {
+      ...{ result_max_mb: 64, artifacts_max_mb: 100, retention_days: 30 },
+      s3: { region: 'us-east-1', prefix: 'carillon-logs' },
+    },
     metrics: { open: false },
     secrets: {},
     http: {

@@ -35,7 +35,9 @@ async function scene() {
   const jobId = (await gateway.createdId({ key: 'weekday-report', cron_expression: '0 9 * * *' })) as JobId;
   const run = async () => (await gateway.operations.runJobNow(jobId)).runId;
   const finished = await run();
-  await gateway.settle(await gateway.claimDue(), {
+  const ended = await gateway.claimDue();
+  await gateway.leaveArtifact(ended, { name: 'report.pdf', content: '1' });
+  await gateway.settle(ended, {
     status: 'SUCCESS',
     result: '1',
     next: { kind: 'finish' },
@@ -61,6 +63,7 @@ async function scene() {
         .replace('$KEY', 'weekday-report')
         .replace('$JOB', jobId)
         .replace('$RUN', runFor(url))
+        .replace('$FILE', 'report.pdf')
         .replace('$WORKER', 'worker-1')
         .replace('$SIGNING_KEY', signingKeyId),
   };

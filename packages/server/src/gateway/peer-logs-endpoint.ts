@@ -19,7 +19,7 @@ export interface PeerLogsEndpointOptions {
 const READ_BYTES_MAX = 256 * 1_024;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const RUN_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const PART = /^(\d{1,10})\.(log|result)$/;
+const PART = /^(\d{1,10})\.(log|result|artifacts)$/;
 const NUMBER = /^\d{1,15}$/;
 
 export function peerLogsEndpoint(
@@ -67,7 +67,12 @@ function keyOf(params: unknown): LogKey {
   const [, epoch, part] = PART.exec(name) ?? [];
   if (!DAY.test(day) || !RUN_ID.test(runId) || epoch === undefined)
     throw new Refusal('route_not_found', 'There is no such log.');
-  return { day, runId: runId as RunId, epoch: Number(epoch), ...(part === 'result' ? { part } : {}) };
+  return {
+    day,
+    runId: runId as RunId,
+    epoch: Number(epoch),
+    ...(part === 'result' || part === 'artifacts' ? { part } : {}),
+  };
 }
 
 function numberIn(text: string | undefined): number {

@@ -100,7 +100,9 @@ export async function makeScene(): Promise<Scene> {
   });
   const { runId: finishedRunId } = await operations.runJobNow(jobId);
   const done = { status: 'SUCCESS', result: '{"rows":1}', next: { kind: 'finish' } } as const;
-  await fixture.settle(await fixture.claimDue(), done);
+  const ended = await fixture.claimDue();
+  await fixture.leaveArtifact(ended);
+  await fixture.settle(ended, done);
 
   const failing = await operations.createJob({ name: 'failing', cronExpression: '0 9 * * *', ...owner });
   const { runId: deadRunId } = await operations.runJobNow(failing.jobId);

@@ -99,6 +99,14 @@ const ENTRIES: Record<string, Entry> = {
     ask: (scene) => ({ url: `/runs/${scene.finishedRunId}/result` }),
     ...here('runs.read', 'payloads.read'),
   },
+  'GET /runs/{id}/artifacts': {
+    ask: (scene) => ({ url: `/runs/${scene.finishedRunId}/artifacts` }),
+    ...here('runs.read', 'payloads.read'),
+  },
+  'GET /runs/{id}/artifacts/{name}': {
+    ask: (scene) => ({ url: `/runs/${scene.finishedRunId}/artifacts/report.txt` }),
+    ...here('runs.read', 'payloads.read'),
+  },
   'GET /runs/{id}/logs as text': {
     ask: (scene) => ({ url: `/runs/${scene.finishedRunId}/logs`, headers: { accept: 'text/plain' } }),
     ...here('logs.read'),

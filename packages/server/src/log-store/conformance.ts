@@ -50,7 +50,7 @@ export function describeLogStore(name: string, make: () => Promise<LogStore>): v
       expect(await store.segments(log)).toEqual([{ start: 0, bytes: 4 }]);
     });
 
-    it.each(['log', 'result'] as const)(
+    it.each(['log', 'result', 'artifacts'] as const)(
       'hazard 43: a %s that begins anew has nothing of the one that had its name',
       async (part) => {
         const log = newLog(part === 'log' ? {} : { part });

@@ -1,6 +1,6 @@
 /**
  * Logs as files: `<folder>/<day>/<run>/<epoch>.log` is the beginning of an attempt, `<epoch>.<start>.log` a later segment, and
- * `<epoch>.result` a large result; in a folder that servers share, `<epoch>-<server>` stands for the epoch. Files and folders are their
+ * `<epoch>.result` a large result, `<epoch>.artifacts` its files; in a folder that servers share, `<epoch>-<server>` stands for the epoch. Files and folders are their
  * owner's alone, and no link is followed: scripts of other users may run beside this server.
  */
 import { constants } from 'node:fs';
@@ -13,7 +13,7 @@ const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const PRIVATE = { mode: 0o700 };
 const FILE_MODE = 0o600;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
-const FILE = /^([^.]+)(?:\.(\d+))?\.(log|result)$/;
+const FILE = /^([^.]+)(?:\.(\d+))?\.(log|result|artifacts)$/;
 /** Folders of runs that one step of the retention removes. */
 const DROPPED_MAX = 500;
 const DROPPED_AT_ONCE_MAX = 4;

@@ -5,7 +5,7 @@
  */
 import type { NodeId, RunId } from '@carillon/domain';
 
-/** One attempt, or its result where that is too large for the database. The day is that of its first output, in UTC, such as 2030-01-31: retention goes by it. */
+/** One attempt, its result where that is too large for the database, or the files that it left. The day is that of its first output, in UTC, such as 2030-01-31: retention goes by it. */
 export interface LogKey {
   readonly day: string;
   readonly runId: RunId;
@@ -15,7 +15,7 @@ export interface LogKey {
    */
   readonly writer?: NodeId | undefined;
   /** Left out: the log. */
-  readonly part?: 'log' | 'result';
+  readonly part?: 'log' | 'result' | 'artifacts';
 }
 
 export interface LogSegment {

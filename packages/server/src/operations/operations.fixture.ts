@@ -13,6 +13,7 @@ import {
   type RunId,
   SERVER,
   type WorkerId,
+  writeArtifactIndex,
 } from '@carillon/domain';
 import { ManualClock, SeededRandom, silentLog, TimeSlices } from '@carillon/foundation';
 import { Accounts } from '../accounts/accounts.ts';
@@ -23,9 +24,11 @@ import { RunCounter } from '../counting/run-counter.ts';
 import { EventFeed } from '../event-feed/event-feed.ts';
 import { HandlerCatalogue } from '../handlers/handler-catalogue.ts';
 import { DirectIngest } from '../ingest/direct-ingest.ts';
+import { dayOf } from '../log-store/log-store.ts';
 import { MemoryLogStore } from '../log-store/memory-log-store.ts';
 import { SecretSeal } from '../outgoing/secret-seal.ts';
 import { RunLogs } from '../run-logs/run-logs.ts';
+import { artifactsKey } from '../run-results/stored-artifacts.ts';
 import { SecretValues } from '../secrets/secret-values.ts';
 import type { SignalBus, Signals } from '../signal-bus/signal-bus.ts';
 import { ALL_SHARDS, shardStart } from '../storage/conformance/storage-world.ts';
@@ -40,6 +43,12 @@ export const NODE = '00000000-0000-7000-8000-00000000000a' as NodeId;
 const BOOT = '00000000-0000-7000-8000-00000000000b' as BootId;
 
 export type SentSignal = { [Name in keyof Signals]: { name: Name; signal: Signals[Name] } }[keyof Signals];
+
+interface LeftArtifact {
+  readonly name?: string;
+  readonly content?: string;
+  readonly nodeId?: NodeId;
+}
 
 export class OperationsFixture {
   readonly clock = new ManualClock(Date.UTC(2030, 0, 1, 12));
@@ -106,6 +115,27 @@ export class OperationsFixture {
   /** What was sent under this name. */
   sentAs<Name extends keyof Signals>(name: Name): Signals[Name][] {
     return this.sent.filter((entry) => entry.name === name).map((entry) => entry.signal as Signals[Name]);
+  }
+
+  /** A file that the first run of this batch has left, as if a worker had sent it to this server, or to another. */
+  async leaveArtifact(
+    { claimedAtMs, runs: [run] }: ClaimedBatch,
+    { name = 'report.txt', content = 'all is well\n', nodeId = NODE }: LeftArtifact = {},
+  ): Promise<void> {
+    const { runId, epoch } = run!;
+    const bytes = Buffer.from(content);
+    const index = writeArtifactIndex({
+      keptAtMs: claimedAtMs,
+      files: [{ name, offset: 0, bytes: bytes.length }],
+    });
+    const key = artifactsKey({ runId, epoch }, { claimedAtMs, writer: undefined });
+    await this.logStore.write(key, { segment: 0, offset: 0 }, Buffer.concat([bytes, index]));
+    await this.storage.runLogs.recordLogs([
+      {
+        ...{ runId, epoch, day: dayOf(claimedAtMs), nodeId, bytes: 0, lines: 0, ended: true },
+        ...{ firstAtMs: claimedAtMs, lastAtMs: claimedAtMs, incomplete: false },
+      },
+    ]);
   }
 
   /** Cursors and waiting runs of all jobs, without those held by a pause. */

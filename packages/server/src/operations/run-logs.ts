@@ -13,6 +13,7 @@ import {
 } from '@carillon/domain';
 import { sleep } from '@carillon/foundation';
 import { writeLine } from '../log-store/log-line.ts';
+import type { KeptArtifact } from '../run-logs/kept-artifacts.ts';
 import { LogSearches, leavingAtEnd } from '../run-logs/log-searches.ts';
 import { type LoggedLine, type LogPart, textPart } from '../run-logs/run-logs.ts';
 import { claimantOf, SharedLimit } from '../shared-limit/shared-limit.ts';
@@ -117,6 +118,22 @@ export function runLogOperations(ports: OperationPorts) {
       return stored ? ports.logs.result(latest, stored) : result;
     },
 
+    /** The files that its attempts left, of the latest first. */
+    listArtifacts,
+
+    /** Of several attempts that left one of this name, the latest counts. */
+    async getArtifact(
+      caller: Caller,
+      runId: RunId,
+      { name, attempt }: { readonly name: string; readonly attempt?: number | undefined },
+    ): Promise<LogPart> {
+      const kept = await listArtifacts(caller, runId);
+      const found = kept.find((file) => file.name === name && (attempt ?? file.attempt) === file.attempt);
+      if (found) return found.content;
+      const whose = attempt === undefined ? '' : ` of attempt ${attempt}`;
+      throw new Refusal('artifact_not_found', `The run ${runId} has no file of this name${whose}.`);
+    },
+
     /** Until the run has ended, the signal aborts, or the caller may not read it any more. close has to be called when nobody reads it. */
     async followRunLog(
       caller: Caller,
@@ -128,6 +145,12 @@ export function runLogOperations(ports: OperationPorts) {
       return leavingAtEnd(follow(ports, { runId, job, ...options }), leave);
     },
   };
+
+  async function listArtifacts(caller: Caller, runId: RunId): Promise<KeptArtifact[]> {
+    const { attempts, job } = await visibleRun(ports, { caller, runId, action: 'runs.read' });
+    requireMay(caller, 'payloads.read', job ?? { namespace: EVERYWHERE });
+    return logs.artifacts(runId, attempts);
+  }
 
   async function* textLines({ records, matches, signal }: Search): AsyncGenerator<string> {
     for (const record of records)

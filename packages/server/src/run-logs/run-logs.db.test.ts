@@ -181,6 +181,48 @@ describeOldestPostgres('the logs of runs', (postgres) => {
     running.splice(-2, 1);
   });
 
+  it('are beside files that scripts leave, which every server answers', async () => {
+    const one = await start('files');
+    const other = await start('beside files', { roles: ['gateway'] });
+    const script =
+      'cd "$CARILLON_ARTIFACTS"; head -c 600000 /dev/zero > large.bin; echo ok > "a b.txt"; ln -s /etc/passwd link; exit $1';
+    const leave = async (code: string) => {
+      const { job_id: runId } = await one.jobs.create({
+        ...{ name: 'files', schedule_type: 'IMMEDIATE', handler: 'script', max_retries: 0 },
+        payload: { interpreter: 'bash', script, args: [code] },
+      });
+      await ended(one, runId);
+      return runId;
+    };
+    const textOf = async (client: Carillon, runId: string, name: string) =>
+      new Response(await client.runs.artifact(runId, name)).text();
+    const runId = await leave('0');
+    for (const client of [one, other]) {
+      expect(await client.runs.artifacts(runId)).toMatchObject([
+        { name: 'a b.txt', bytes: 3, attempt: 1 },
+        { name: 'large.bin', bytes: 600_000, attempt: 1 },
+      ]);
+      expect(await textOf(client, runId, 'a b.txt')).toBe('ok\n');
+      expect((await textOf(client, runId, 'large.bin')) === '\0'.repeat(600_000)).toBe(true);
+    }
+    const text = await other.runs.logText(runId);
+    expect(text).toMatch(/ s The files of this attempt are kept \(\d+ bytes\)\.\n/);
+    expect(text).toContain(' s the file "link" is not kept: it is not a regular file\n');
+    const [day] = await readdir(join(folder, 'files', 'logs'));
+    expect((await readdir(join(folder, 'files', 'logs', day!, runId))).sort()).toEqual([
+      '1.artifacts',
+      '1.log',
+    ]);
+    const failed = await leave('3');
+    expect(await other.runs.get(failed)).toMatchObject({ status: 'FAILED' });
+    expect(await textOf(other, failed, 'a b.txt')).toBe('ok\n');
+
+    // Their files are gone, as after their retention.
+    await rm(join(folder, 'files', 'logs', day!, runId), { recursive: true });
+    expect(await other.runs.artifacts(runId)).toEqual([]);
+    await expect(other.runs.artifact(runId, 'a b.txt')).rejects.toMatchObject({ code: 'artifact_not_found' });
+  });
+
   it('in a folder that cannot be made keep the server from starting, with a sentence', async () => {
     const taken = join(folder, 'taken');
     await writeFile(taken, '');

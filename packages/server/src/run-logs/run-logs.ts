@@ -5,6 +5,8 @@ import { type LogLine, parseLine, writeLine } from '../log-store/log-line.ts';
 import { type LogKey, type LogSegment, type LogStore, LogStoreUnavailable } from '../log-store/log-store.ts';
 import { resultKey } from '../run-results/stored-results.ts';
 import type { RunLogRecord, RunLogStore } from '../storage/run-log-store.ts';
+import type { RunView } from '../storage/run-store.ts';
+import { type KeptArtifact, keptArtifacts } from './kept-artifacts.ts';
 
 export interface LoggedLine extends LogLine {
   readonly epoch: number;
@@ -159,6 +161,12 @@ export class RunLogs {
     if (segments[0]?.bytes !== bytes)
       throw new Refusal('result_not_found', `The result of the run ${run.runId} is not kept any more.`);
     return { bytes, read: (from, bytesMax) => source.read(key, { segment: 0, from, bytesMax }) };
+  }
+
+  /** The files that its attempts left. Refuses where none can be read, and some may be. */
+  async artifacts(runId: RunId, attempts: readonly RunView[]): Promise<KeptArtifact[]> {
+    const records = await this.of(runId);
+    return keptArtifacts({ records, attempts, sourceOf: (record) => this.#sourceOf(record) });
   }
 
   async #requireSource(record: RunLogRecord): Promise<LogSource> {

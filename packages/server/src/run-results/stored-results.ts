@@ -5,7 +5,6 @@
  */
 import {
   type NodeId,
-  type RunId,
   type RunOutcome,
   readStoredResult,
   type StoredResult,
@@ -13,6 +12,8 @@ import {
 } from '@carillon/domain';
 import { type HeldRun, type LargeResults, protocol, type RunChannel } from '@carillon/worker';
 import { dayOf, type LogKey, type LogStore } from '../log-store/log-store.ts';
+import { AttemptParts } from './attempt-parts.ts';
+import type { PartedArtifacts } from './stored-artifacts.ts';
 
 export interface ResultPart {
   readonly offset: number;
@@ -30,16 +31,6 @@ export interface StoredResultsOptions {
 
 /** Results of this length that the attempts of one run may leave here. An attempt that is given back costs no retry, and may come again. */
 const LEFT_PER_RUN_MAX = 4;
-/** Runs whose results are counted; of those before them it is not known any more. */
-const COUNTED_RUNS_MAX = 10_000;
-
-/** What one attempt has written. */
-interface Written {
-  readonly key: LogKey;
-  bytes: number;
-  /** Resolves when the store is through with the last part. */
-  writing: Promise<void>;
-}
 
 /** Also in parts, which workers on other machines send. */
 export interface PartedResults extends LargeResults {
@@ -56,17 +47,19 @@ type AttemptRef = Pick<HeldRun, 'runId' | 'epoch'>;
 /** Keeps what the runs of workers say, wherever they are. */
 export interface HomeChannel extends RunChannel {
   readonly results?: PartedResults;
+  readonly artifacts?: PartedArtifacts;
 }
 
 const { RESULT_PART_BYTES_MAX } = protocol;
 
 export class StoredResults implements PartedResults {
   readonly #options: StoredResultsOptions;
-  /** By run and epoch: of attempts whose result is not dropped. */
-  readonly #written = new Map<RunId, Map<number, Written>>();
+  readonly #parts: AttemptParts;
 
   constructor(options: StoredResultsOptions) {
     this.#options = options;
+    const leftBytesMax = LEFT_PER_RUN_MAX * options.bytesMax;
+    this.#parts = new AttemptParts({ store: options.store, what: 'results', leftBytesMax });
   }
 
   get bytesMax(): number {
@@ -91,64 +84,25 @@ export class StoredResults implements PartedResults {
     // The day of all its parts, whenever they come.
     const day = dayOf(run.claimedAtMs);
     const where = { day, ...(store.isShared ? { writer: nodeId } : { server: nodeId }) };
-    await this.#write(run, resultKey(run, where), { offset, bytes });
+    await this.#parts.write(run, resultKey(run, where), { offset, bytes });
     return end < bytesTotal ? undefined : writeStoredResult({ bytes: bytesTotal, ...where });
   }
 
-  isTaken(
-    { runId, epoch, claimedAtMs, isFromEarlier = false }: HeldRun,
-    { bytes, day, server, writer }: StoredResult,
-  ): boolean {
+  isTaken(run: HeldRun, { bytes, day, server, writer }: StoredResult): boolean {
     const { store, nodeId } = this.#options;
+    const { claimedAtMs, isFromEarlier = false } = run;
     if (day !== dayOf(claimedAtMs)) return false;
     if (isFromEarlier) return true;
-    const written = this.#written.get(runId)?.get(epoch);
+    const written = this.#parts.of(run);
     if (written?.bytes !== bytes || writer !== written.key.writer) return false;
     return server === (store.isShared ? undefined : nodeId);
   }
 
-  async settled({ runId, epoch }: AttemptRef, outcome: RunOutcome): Promise<void> {
-    const attempts = this.#written.get(runId);
-    const written = attempts?.get(epoch);
-    if (!attempts || !written) return;
+  async settled(run: AttemptRef, outcome: RunOutcome): Promise<void> {
+    const written = this.#parts.of(run);
     const named = 'result' in outcome ? readStoredResult(outcome.result) : undefined;
-    if (named && named.writer === written.key.writer) return;
-    attempts.delete(epoch);
-    if (attempts.size === 0) this.#written.delete(runId);
-    await written.writing;
-    await this.#options.store.dropSegment(written.key, 0);
-  }
-
-  async #write(
-    run: HeldRun,
-    key: LogKey,
-    { offset, bytes }: Pick<ResultPart, 'offset' | 'bytes'>,
-  ): Promise<void> {
-    const { store, bytesMax } = this.#options;
-    const attempts = this.#attemptsOf(run.runId);
-    const end = offset + bytes.length;
-    const written: Written = attempts.get(run.epoch) ?? { key, bytes: 0, writing: Promise.resolve() };
-    const others = [...attempts.values()].reduce((sum, each) => sum + (each === written ? 0 : each.bytes), 0);
-    if (others + Math.max(written.bytes, end) > LEFT_PER_RUN_MAX * bytesMax)
-      throw new Error(`the attempts of one run may leave ${LEFT_PER_RUN_MAX * bytesMax} bytes of results`);
-    attempts.set(run.epoch, written);
-    written.bytes = Math.max(written.bytes, end);
-    // In the order in which they came: a worker that connects again sends all parts anew, while the first may still be under way.
-    const writing = written.writing.then(() => store.write(key, { segment: 0, offset }, bytes));
-    written.writing = writing.catch(() => undefined);
-    await writing;
-  }
-
-  /** The run that wrote last stands last. */
-  #attemptsOf(runId: RunId): Map<number, Written> {
-    const attempts = this.#written.get(runId) ?? new Map<number, Written>();
-    this.#written.delete(runId);
-    this.#written.set(runId, attempts);
-    for (const oldest of this.#written.keys()) {
-      if (this.#written.size <= COUNTED_RUNS_MAX) break;
-      this.#written.delete(oldest);
-    }
-    return attempts;
+    if (written && named && named.writer === written.key.writer) return;
+    await this.#parts.drop(run);
   }
 }
 

@@ -8,6 +8,7 @@ import { KeptChannel } from '../kept-channel.ts';
 import { MemoryLogStore } from '../log-store/memory-log-store.ts';
 import { LogCloser } from '../run-output/log-closer.ts';
 import { QUIET_MS_MIN, RunOutput } from '../run-output/run-output.ts';
+import { StoredArtifacts } from '../run-results/stored-artifacts.ts';
 import { StoredResults } from '../run-results/stored-results.ts';
 import { CheckpointSaver } from '../run-state/checkpoint-saver.ts';
 import { ProgressWriter } from '../run-state/progress-writer.ts';
@@ -50,7 +51,11 @@ beforeEach(async () => {
   checkpoints = new CheckpointSaver({ ...common, store, patienceMs: SILENT_MS });
   closer = new LogCloser({ ...common, output, leases, runs, records, nodeId, clock });
   const results = new StoredResults({ store: logs, nodeId, bytesMax: 1_024 });
-  kept = new KeptChannel({ output, progress, checkpoints, closer, results });
+  const artifacts = new StoredArtifacts({
+    ...{ store: logs, nodeId, bytesMax: 0 },
+    ...{ output: output.output, now: () => clock.now() },
+  });
+  kept = new KeptChannel({ output, progress, checkpoints, closer, results, artifacts });
   const opened = await home.listen();
   sessions = opened.sessions;
   streams = new RawStreams(opened.address);

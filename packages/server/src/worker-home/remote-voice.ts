@@ -159,9 +159,12 @@ export class RemoteVoice {
     try {
       if (!run) throw new Error(NOT_HELD);
       const [offset, bytesTotal] = [Number(part.offset), Number(part.bytesTotal)];
-      stored = await channel.results?.savePart(run, { offset, bytes, bytesTotal });
+      if (part.artifacts) {
+        if (!channel.artifacts) throw new Error('this server takes no files');
+        await channel.artifacts.savePart(run, { offset, bytes, isLast: part.artifacts.last });
+      } else stored = await channel.results?.savePart(run, { offset, bytes, bytesTotal });
     } catch (failure) {
-      log.debug({ err: failure }, 'a part of a result could not be kept');
+      log.debug({ err: failure }, 'a part of a result or of files could not be kept');
       error = failure instanceof Error ? failure.message : String(failure);
     }
     const answer = create(P.ResultPartAnswerSchema, { sequence, error, stored: stored ?? '' });

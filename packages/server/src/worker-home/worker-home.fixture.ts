@@ -28,6 +28,7 @@ import { createListener } from '../gateway/listener/create-listener.ts';
 import { closeConnections } from '../gateway/listener/open-connections.ts';
 import { mountRpc } from '../gateway/rpc/mount-rpc.ts';
 import { workerMethods } from '../gateway/rpc/worker-methods.ts';
+import type { StoredArtifacts } from '../run-results/stored-artifacts.ts';
 import type { HomeChannel, StoredResults } from '../run-results/stored-results.ts';
 import { MemorySignalBus } from '../signal-bus/memory-signal-bus.ts';
 import { newId } from '../storage/conformance/sample-job.ts';
@@ -51,9 +52,10 @@ const startedAt = systemClock.monotonic();
 const clock: Clock = { ...systemClock, now: () => BASE_MS + Math.round(systemClock.monotonic() - startedAt) };
 
 interface FixtureOptions {
-  readonly channel?: Omit<RunChannel, 'results'>;
+  readonly channel?: Omit<RunChannel, 'results' | 'artifacts'>;
   readonly silentMs?: number;
   readonly results?: StoredResults;
+  readonly artifacts?: StoredArtifacts;
 }
 
 export class WorkerHomeFixture {
@@ -98,8 +100,8 @@ export class WorkerHomeFixture {
   #leaseChecks: LeaseChecks | undefined;
   readonly #undo: (() => Promise<unknown>)[] = [];
 
-  constructor({ channel = SILENT_CHANNEL, silentMs = SILENT_MS, results }: FixtureOptions = {}) {
-    this.#channel = results ? { ...channel, results } : channel;
+  constructor({ channel = SILENT_CHANNEL, silentMs = SILENT_MS, results, artifacts }: FixtureOptions = {}) {
+    this.#channel = { ...channel, ...(results && { results }), ...(artifacts && { artifacts }) };
     this.#silentMs = silentMs;
   }
 

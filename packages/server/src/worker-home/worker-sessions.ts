@@ -261,6 +261,7 @@ export class WorkerSessions implements Service {
         ...{ protocol: P.PROTOCOL, workerId, beatMs, trustMs, unknownLeases, draining },
         outputWindow: OUTPUT_WINDOW,
         resultBytesMax: BigInt(this.#options.channel.results?.bytesMax ?? 0),
+        artifactBytesMax: BigInt(this.#options.channel.artifacts?.bytesMax ?? 0),
       });
       if (isBuried) frame.beatAnswer = create(P.BeatAnswerSchema, { buried: true, draining });
       // Runs follow the welcome, and never share its message.

@@ -55,7 +55,7 @@ const textOf = (outputs: readonly Output[]) =>
 
 function connect(window = WINDOW): Stream {
   const stream = new Stream();
-  channel.attach(stream.frames, { window, resultBytesMax: 0 });
+  channel.attach(stream.frames, { window, resultBytesMax: 0, artifactBytesMax: 0 });
   return stream;
 }
 

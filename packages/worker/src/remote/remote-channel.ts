@@ -16,10 +16,18 @@ import {
   URGENCY,
 } from '../protocol/index.ts';
 import type { HeldRun, OutputChunk, Progress, RunChannel } from '../run-channel.ts';
+import { RemoteArtifacts } from './remote-artifacts.ts';
 import { RemoteResults } from './remote-results.ts';
 import { CHUNK_BYTES, CHUNK_BYTES_MAX, WaitingOutput } from './waiting-output.ts';
 
 type Frames = FrameQueue<SessionRequest>;
+
+/** By a server, with a stream. */
+interface Granted {
+  readonly window: number;
+  readonly resultBytesMax: number;
+  readonly artifactBytesMax: number;
+}
 
 interface PendingCheckpoint {
   readonly run: HeldRun;
@@ -48,7 +56,10 @@ export class RemoteChannel implements RunChannel {
   readonly #progress = new Map<HeldRun, Progress>();
   readonly #checkpoints = new Map<number, PendingCheckpoint>();
   #sequence = 0;
-  readonly results = new RemoteResults();
+  #partSequence = 0;
+  readonly #nextPart = () => (this.#partSequence += 1);
+  readonly results = new RemoteResults(this.#nextPart);
+  readonly artifacts = new RemoteArtifacts(this.#nextPart);
 
   constructor({ clock }: { clock: Clock }) {
     this.#clock = clock;
@@ -82,10 +93,11 @@ export class RemoteChannel implements RunChannel {
   }
 
   /** A stream that may be written to. */
-  attach(frames: Frames, { window, resultBytesMax }: { window: number; resultBytesMax: number }): void {
+  attach(frames: Frames, { window, resultBytesMax, artifactBytesMax }: Granted): void {
     this.#frames = frames;
     this.#windowLeft = window;
     this.results.attach(frames, resultBytesMax);
+    this.artifacts.attach(frames, artifactBytesMax);
     this.#isQueued = false;
     for (const [sequence, pending] of this.#checkpoints) this.#sendCheckpoint(sequence, pending);
     if (this.#progress.size > 0) this.#sendProgress();
@@ -96,6 +108,7 @@ export class RemoteChannel implements RunChannel {
   detach(): void {
     this.#frames = undefined;
     this.results.detach();
+    this.artifacts.detach();
     const runs = new Set(this.#sent.map(({ run }) => run));
     this.#sent = [];
     for (const run of runs) this.#waiting.markFirst(run, this.#mark(MISSING));
@@ -114,6 +127,11 @@ export class RemoteChannel implements RunChannel {
     }
     this.#sent.splice(0, done);
     this.#send();
+  }
+
+  partAnswered(sequence: number, answer: { readonly error: string; readonly stored: string }): void {
+    this.results.answered(sequence, answer);
+    this.artifacts.answered(sequence, answer);
   }
 
   answered(sequence: number, error: string): void {

@@ -218,8 +218,16 @@ export class RemoteHome implements WorkerHome {
     const sentAt = clock.monotonic();
     this.#hello(stream);
     void this.#read(server, stream);
-    const { unknownLeases, beatMs, trustMs, outputWindow, resultBytesMax, workerId, draining } =
-      await this.#answered(stream, stream.welcome.promise);
+    const {
+      unknownLeases,
+      beatMs,
+      trustMs,
+      outputWindow,
+      resultBytesMax,
+      artifactBytesMax,
+      workerId,
+      draining,
+    } = await this.#answered(stream, stream.welcome.promise);
     this.#times = { beatMs, trustMs };
     if (this.#isBuried) return undefined;
     log.info({ server, workerId }, 'connected to a server');
@@ -229,6 +237,7 @@ export class RemoteHome implements WorkerHome {
     stream.isWelcome = true;
     this.channel.attach(stream.frames, {
       ...{ window: outputWindow, resultBytesMax: Number(resultBytesMax) },
+      artifactBytesMax: Number(artifactBytesMax),
     });
     this.#disown(unknownLeases as LeaseId[]);
     return { sentAt, draining, ...this.#times };
@@ -316,7 +325,7 @@ export class RemoteHome implements WorkerHome {
     // Runs that ended at once, or were refused, freed their slots before anybody was told.
     if (assigns.length > 0) this.changed();
     for (const { sequence, error } of checkpointAnswers) this.channel.answered(sequence, error);
-    for (const each of frame.resultPartAnswers) this.channel.results.answered(each.sequence, each);
+    for (const each of frame.resultPartAnswers) this.channel.partAnswered(each.sequence, each);
     for (const { bytes } of outputsTaken) this.channel.taken(Number(bytes));
     if (frame.goodbye) this.#goodbye(frame.goodbye);
   }

@@ -11,6 +11,8 @@ const run: HeldRun = {
   ...{ runId: 'run-1' as RunId, claimedAtMs: 0 },
 };
 
+let sequences = 0;
+
 class Stream {
   readonly frames = new FrameQueue(() => create(SessionRequestSchema));
   readonly #read = this.frames.frames();
@@ -22,7 +24,7 @@ class Stream {
 }
 
 test('a result goes up part by part, and begins anew on another stream, which may lead to another server', async () => {
-  const results = new RemoteResults();
+  const results = new RemoteResults(() => ++sequences);
   const first = new Stream();
   results.attach(first.frames, 1e7);
   const saving = results.save(run, new Uint8Array(2 * PART_BYTES + 10));

@@ -26,7 +26,14 @@ export class RemoteResults implements LargeResults {
   #bytesMax = 0;
   /** The first of them is on its way. */
   readonly #pending: PendingResult[] = [];
+  readonly #nextSequence: () => number;
+  /** Of the part on its way. */
   #sequence = 0;
+
+  /** nextSequence: shared with whatever else is answered in the same way. */
+  constructor(nextSequence: () => number) {
+    this.#nextSequence = nextSequence;
+  }
 
   get bytesMax(): number {
     return this.#bytesMax;
@@ -76,7 +83,7 @@ export class RemoteResults implements LargeResults {
       this.#send();
       return;
     }
-    this.#sequence += 1;
+    this.#sequence = this.#nextSequence();
     const { leaseId, position, epoch } = first.run;
     const bytes = first.bytes.subarray(first.offset, first.offset + RESULT_PART_BYTES_MAX);
     const part = create(ResultPartSchema, {

@@ -867,8 +867,10 @@ type Welcome struct {
 	Draining bool `protobuf:"varint,7,opt,name=draining,proto3" json:"draining,omitempty"`
 	// How large a result may be that is sent in parts; 0: this server takes none.
 	ResultBytesMax uint64 `protobuf:"varint,8,opt,name=result_bytes_max,json=resultBytesMax,proto3" json:"result_bytes_max,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// How many bytes the files of a run may have that are sent in parts; 0: this server takes none.
+	ArtifactBytesMax uint64 `protobuf:"varint,9,opt,name=artifact_bytes_max,json=artifactBytesMax,proto3" json:"artifact_bytes_max,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Welcome) Reset() {
@@ -953,6 +955,13 @@ func (x *Welcome) GetDraining() bool {
 func (x *Welcome) GetResultBytesMax() uint64 {
 	if x != nil {
 		return x.ResultBytesMax
+	}
+	return 0
+}
+
+func (x *Welcome) GetArtifactBytesMax() uint64 {
+	if x != nil {
+		return x.ArtifactBytesMax
 	}
 	return 0
 }
@@ -1860,8 +1869,10 @@ type ResultPart struct {
 	Offset uint64 `protobuf:"varint,5,opt,name=offset,proto3" json:"offset,omitempty"`
 	// At most 256 KiB of the JSON text.
 	Bytes []byte `protobuf:"bytes,6,opt,name=bytes,proto3" json:"bytes,omitempty"`
-	// Of the whole result.
-	BytesTotal    uint64 `protobuf:"varint,7,opt,name=bytes_total,json=bytesTotal,proto3" json:"bytes_total,omitempty"`
+	// Of the whole result; 0 of files.
+	BytesTotal uint64 `protobuf:"varint,7,opt,name=bytes_total,json=bytesTotal,proto3" json:"bytes_total,omitempty"`
+	// The parts are not of a result, but of the files that the run left. Left out: of a result.
+	Artifacts     *ArtifactsPart `protobuf:"bytes,8,opt,name=artifacts,proto3" json:"artifacts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1945,6 +1956,61 @@ func (x *ResultPart) GetBytesTotal() uint64 {
 	return 0
 }
 
+func (x *ResultPart) GetArtifacts() *ArtifactsPart {
+	if x != nil {
+		return x.Artifacts
+	}
+	return nil
+}
+
+// What is sent in parts are the files of a run, one after the other; then an index of them as JSON,
+// `{"keptAtMs": 0, "files": [{"name": "a", "offset": 0, "bytes": 1}]}`; then 24 bytes: `carillon-files `, and the length of the index as
+// nine digits. Only when the last part is answered, the end of the run is sent.
+type ArtifactsPart struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// It is the last one.
+	Last          bool `protobuf:"varint,1,opt,name=last,proto3" json:"last,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ArtifactsPart) Reset() {
+	*x = ArtifactsPart{}
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArtifactsPart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArtifactsPart) ProtoMessage() {}
+
+func (x *ArtifactsPart) ProtoReflect() protoreflect.Message {
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArtifactsPart.ProtoReflect.Descriptor instead.
+func (*ArtifactsPart) Descriptor() ([]byte, []int) {
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ArtifactsPart) GetLast() bool {
+	if x != nil {
+		return x.Last
+	}
+	return false
+}
+
 // What became of a part of a result.
 type ResultPartAnswer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1960,7 +2026,7 @@ type ResultPartAnswer struct {
 
 func (x *ResultPartAnswer) Reset() {
 	*x = ResultPartAnswer{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[20]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1972,7 +2038,7 @@ func (x *ResultPartAnswer) String() string {
 func (*ResultPartAnswer) ProtoMessage() {}
 
 func (x *ResultPartAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[20]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1985,7 +2051,7 @@ func (x *ResultPartAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultPartAnswer.ProtoReflect.Descriptor instead.
 func (*ResultPartAnswer) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{20}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ResultPartAnswer) GetSequence() uint32 {
@@ -2030,7 +2096,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[21]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2042,7 +2108,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[21]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2055,7 +2121,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{21}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Output) GetLeaseId() string {
@@ -2111,7 +2177,7 @@ type OutputTaken struct {
 
 func (x *OutputTaken) Reset() {
 	*x = OutputTaken{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[22]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2123,7 +2189,7 @@ func (x *OutputTaken) String() string {
 func (*OutputTaken) ProtoMessage() {}
 
 func (x *OutputTaken) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[22]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2136,7 +2202,7 @@ func (x *OutputTaken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputTaken.ProtoReflect.Descriptor instead.
 func (*OutputTaken) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{22}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *OutputTaken) GetBytes() uint64 {
@@ -2165,7 +2231,7 @@ type RunProgress struct {
 
 func (x *RunProgress) Reset() {
 	*x = RunProgress{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[23]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2177,7 +2243,7 @@ func (x *RunProgress) String() string {
 func (*RunProgress) ProtoMessage() {}
 
 func (x *RunProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[23]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2190,7 +2256,7 @@ func (x *RunProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunProgress.ProtoReflect.Descriptor instead.
 func (*RunProgress) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{23}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RunProgress) GetLeaseId() string {
@@ -2243,7 +2309,7 @@ type Goodbye struct {
 
 func (x *Goodbye) Reset() {
 	*x = Goodbye{}
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[24]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2255,7 +2321,7 @@ func (x *Goodbye) String() string {
 func (*Goodbye) ProtoMessage() {}
 
 func (x *Goodbye) ProtoReflect() protoreflect.Message {
-	mi := &file_carillon_worker_v1_workers_proto_msgTypes[24]
+	mi := &file_carillon_worker_v1_workers_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2268,7 +2334,7 @@ func (x *Goodbye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Goodbye.ProtoReflect.Descriptor instead.
 func (*Goodbye) Descriptor() ([]byte, []int) {
-	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{24}
+	return file_carillon_worker_v1_workers_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Goodbye) GetReason() string {
@@ -2353,7 +2419,7 @@ const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
 	"\n" +
 	"parameters\x18\x02 \x01(\tR\n" +
-	"parameters\"\x88\x02\n" +
+	"parameters\"\xb6\x02\n" +
 	"\aWelcome\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x1b\n" +
 	"\tworker_id\x18\x02 \x01(\tR\bworkerId\x12\x17\n" +
@@ -2362,7 +2428,8 @@ const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\x0eunknown_leases\x18\x05 \x03(\tR\runknownLeases\x12#\n" +
 	"\routput_window\x18\x06 \x01(\rR\foutputWindow\x12\x1a\n" +
 	"\bdraining\x18\a \x01(\bR\bdraining\x12(\n" +
-	"\x10result_bytes_max\x18\b \x01(\x04R\x0eresultBytesMax\"Y\n" +
+	"\x10result_bytes_max\x18\b \x01(\x04R\x0eresultBytesMax\x12,\n" +
+	"\x12artifact_bytes_max\x18\t \x01(\x04R\x10artifactBytesMax\"Y\n" +
 	"\x04Beat\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\rR\bsequence\x12\x1f\n" +
 	"\vheld_leases\x18\x02 \x03(\tR\n" +
@@ -2439,7 +2506,7 @@ const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\x05value\x18\x05 \x01(\tR\x05value\"D\n" +
 	"\x10CheckpointAnswer\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\rR\bsequence\x12\x14\n" +
-	"\x05error\x18\x02 \x01(\tR\x05error\"\xc4\x01\n" +
+	"\x05error\x18\x02 \x01(\tR\x05error\"\x85\x02\n" +
 	"\n" +
 	"ResultPart\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\rR\bsequence\x12\x19\n" +
@@ -2449,7 +2516,10 @@ const file_carillon_worker_v1_workers_proto_rawDesc = "" +
 	"\x06offset\x18\x05 \x01(\x04R\x06offset\x12\x14\n" +
 	"\x05bytes\x18\x06 \x01(\fR\x05bytes\x12\x1f\n" +
 	"\vbytes_total\x18\a \x01(\x04R\n" +
-	"bytesTotal\"\\\n" +
+	"bytesTotal\x12?\n" +
+	"\tartifacts\x18\b \x01(\v2!.carillon.worker.v1.ArtifactsPartR\tartifacts\"#\n" +
+	"\rArtifactsPart\x12\x12\n" +
+	"\x04last\x18\x01 \x01(\bR\x04last\"\\\n" +
 	"\x10ResultPartAnswer\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\rR\bsequence\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\tR\x05error\x12\x16\n" +
@@ -2505,7 +2575,7 @@ func file_carillon_worker_v1_workers_proto_rawDescGZIP() []byte {
 }
 
 var file_carillon_worker_v1_workers_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_carillon_worker_v1_workers_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_carillon_worker_v1_workers_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_carillon_worker_v1_workers_proto_goTypes = []any{
 	(OutcomeKind)(0),         // 0: carillon.worker.v1.OutcomeKind
 	(Verdict)(0),             // 1: carillon.worker.v1.Verdict
@@ -2530,13 +2600,14 @@ var file_carillon_worker_v1_workers_proto_goTypes = []any{
 	(*Checkpoint)(nil),       // 20: carillon.worker.v1.Checkpoint
 	(*CheckpointAnswer)(nil), // 21: carillon.worker.v1.CheckpointAnswer
 	(*ResultPart)(nil),       // 22: carillon.worker.v1.ResultPart
-	(*ResultPartAnswer)(nil), // 23: carillon.worker.v1.ResultPartAnswer
-	(*Output)(nil),           // 24: carillon.worker.v1.Output
-	(*OutputTaken)(nil),      // 25: carillon.worker.v1.OutputTaken
-	(*RunProgress)(nil),      // 26: carillon.worker.v1.RunProgress
-	(*Goodbye)(nil),          // 27: carillon.worker.v1.Goodbye
-	nil,                      // 28: carillon.worker.v1.Offer.LabelsEntry
-	nil,                      // 29: carillon.worker.v1.Extra.SignatureEntry
+	(*ArtifactsPart)(nil),    // 23: carillon.worker.v1.ArtifactsPart
+	(*ResultPartAnswer)(nil), // 24: carillon.worker.v1.ResultPartAnswer
+	(*Output)(nil),           // 25: carillon.worker.v1.Output
+	(*OutputTaken)(nil),      // 26: carillon.worker.v1.OutputTaken
+	(*RunProgress)(nil),      // 27: carillon.worker.v1.RunProgress
+	(*Goodbye)(nil),          // 28: carillon.worker.v1.Goodbye
+	nil,                      // 29: carillon.worker.v1.Offer.LabelsEntry
+	nil,                      // 30: carillon.worker.v1.Extra.SignatureEntry
 }
 var file_carillon_worker_v1_workers_proto_depIdxs = []int32{
 	5,  // 0: carillon.worker.v1.SessionRequest.hello:type_name -> carillon.worker.v1.Hello
@@ -2545,8 +2616,8 @@ var file_carillon_worker_v1_workers_proto_depIdxs = []int32{
 	15, // 3: carillon.worker.v1.SessionRequest.started:type_name -> carillon.worker.v1.Started
 	16, // 4: carillon.worker.v1.SessionRequest.ended:type_name -> carillon.worker.v1.Ended
 	20, // 5: carillon.worker.v1.SessionRequest.checkpoints:type_name -> carillon.worker.v1.Checkpoint
-	24, // 6: carillon.worker.v1.SessionRequest.outputs:type_name -> carillon.worker.v1.Output
-	26, // 7: carillon.worker.v1.SessionRequest.progress:type_name -> carillon.worker.v1.RunProgress
+	25, // 6: carillon.worker.v1.SessionRequest.outputs:type_name -> carillon.worker.v1.Output
+	27, // 7: carillon.worker.v1.SessionRequest.progress:type_name -> carillon.worker.v1.RunProgress
 	22, // 8: carillon.worker.v1.SessionRequest.result_parts:type_name -> carillon.worker.v1.ResultPart
 	10, // 9: carillon.worker.v1.SessionResponse.welcome:type_name -> carillon.worker.v1.Welcome
 	12, // 10: carillon.worker.v1.SessionResponse.beat_answer:type_name -> carillon.worker.v1.BeatAnswer
@@ -2554,26 +2625,27 @@ var file_carillon_worker_v1_workers_proto_depIdxs = []int32{
 	19, // 12: carillon.worker.v1.SessionResponse.cancels:type_name -> carillon.worker.v1.Cancel
 	18, // 13: carillon.worker.v1.SessionResponse.settled:type_name -> carillon.worker.v1.Settled
 	21, // 14: carillon.worker.v1.SessionResponse.checkpoint_answers:type_name -> carillon.worker.v1.CheckpointAnswer
-	25, // 15: carillon.worker.v1.SessionResponse.outputs_taken:type_name -> carillon.worker.v1.OutputTaken
-	27, // 16: carillon.worker.v1.SessionResponse.goodbye:type_name -> carillon.worker.v1.Goodbye
-	23, // 17: carillon.worker.v1.SessionResponse.result_part_answers:type_name -> carillon.worker.v1.ResultPartAnswer
+	26, // 15: carillon.worker.v1.SessionResponse.outputs_taken:type_name -> carillon.worker.v1.OutputTaken
+	28, // 16: carillon.worker.v1.SessionResponse.goodbye:type_name -> carillon.worker.v1.Goodbye
+	24, // 17: carillon.worker.v1.SessionResponse.result_part_answers:type_name -> carillon.worker.v1.ResultPartAnswer
 	7,  // 18: carillon.worker.v1.Hello.offer:type_name -> carillon.worker.v1.Offer
 	6,  // 19: carillon.worker.v1.Hello.held_runs:type_name -> carillon.worker.v1.HeldRuns
 	9,  // 20: carillon.worker.v1.Offer.handlers:type_name -> carillon.worker.v1.HandlerOffer
-	28, // 21: carillon.worker.v1.Offer.labels:type_name -> carillon.worker.v1.Offer.LabelsEntry
+	29, // 21: carillon.worker.v1.Offer.labels:type_name -> carillon.worker.v1.Offer.LabelsEntry
 	14, // 22: carillon.worker.v1.Assign.extras:type_name -> carillon.worker.v1.Extra
-	29, // 23: carillon.worker.v1.Extra.signature:type_name -> carillon.worker.v1.Extra.SignatureEntry
+	30, // 23: carillon.worker.v1.Extra.signature:type_name -> carillon.worker.v1.Extra.SignatureEntry
 	17, // 24: carillon.worker.v1.Ended.outcomes:type_name -> carillon.worker.v1.Outcome
 	0,  // 25: carillon.worker.v1.Outcome.kind:type_name -> carillon.worker.v1.OutcomeKind
 	1,  // 26: carillon.worker.v1.Settled.verdicts:type_name -> carillon.worker.v1.Verdict
-	2,  // 27: carillon.worker.v1.Output.stream:type_name -> carillon.worker.v1.OutputStream
-	3,  // 28: carillon.worker.v1.WorkerService.Session:input_type -> carillon.worker.v1.SessionRequest
-	4,  // 29: carillon.worker.v1.WorkerService.Session:output_type -> carillon.worker.v1.SessionResponse
-	29, // [29:30] is the sub-list for method output_type
-	28, // [28:29] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	23, // 27: carillon.worker.v1.ResultPart.artifacts:type_name -> carillon.worker.v1.ArtifactsPart
+	2,  // 28: carillon.worker.v1.Output.stream:type_name -> carillon.worker.v1.OutputStream
+	3,  // 29: carillon.worker.v1.WorkerService.Session:input_type -> carillon.worker.v1.SessionRequest
+	4,  // 30: carillon.worker.v1.WorkerService.Session:output_type -> carillon.worker.v1.SessionResponse
+	30, // [30:31] is the sub-list for method output_type
+	29, // [29:30] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_carillon_worker_v1_workers_proto_init() }
@@ -2588,7 +2660,7 @@ func file_carillon_worker_v1_workers_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_carillon_worker_v1_workers_proto_rawDesc), len(file_carillon_worker_v1_workers_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   27,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,6 +19,7 @@ import { AboutJob } from '../../ui/preferences.tsx';
 import { isEnded, waits } from '../../ui/run-state.ts';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { bytes } from '../../ui/time.ts';
+import { Artifacts } from './artifacts.tsx';
 import { AttemptDetails } from './attempt-details.tsx';
 import { Attempts } from './attempts.tsx';
 import { CheckpointNote } from './checkpoint.tsx';
@@ -99,6 +100,7 @@ export function RunScreen() {
             <Card title="Attempts">
               <Attempts run={found} chosen={chosenAttempt(found.attempts, search)} />
             </Card>
+            <Artifacts run={found} {...{ namespace, userId: job.data?.user_id }} />
             <Chosen run={found} search={search} onAll={() => choose(found, undefined)} />
             <Tabs
               value={tab}

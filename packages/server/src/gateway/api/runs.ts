@@ -38,6 +38,7 @@ import { z } from 'zod';
 import type { CancelledRun } from '../../operations/runs.ts';
 import { readParts } from '../../run-logs/run-logs.ts';
 import type { RunPage, RunView } from '../../storage/run-store.ts';
+import { artifactOperations } from './artifacts.ts';
 import { userNamed } from './jobs.ts';
 import {
   type ApiContext,
@@ -186,6 +187,8 @@ export function runOperations({ operations, charge }: ApiContext): Operation[] {
         return { body: Readable.from(readParts([result], { from: 0, bytes: result.bytes })) };
       },
     }),
+
+    ...artifactOperations(operations),
 
     operation({
       method: 'POST',

@@ -132,6 +132,14 @@ const JOB_CALLS: EntryOf<typeof rpc.JobService> = {
     ask: ({ deadRunId: runId }) => collect(jobs().getRunResult({ runId })),
     ...here('runs.read', 'payloads.read'),
   },
+  listRunArtifacts: {
+    ask: ({ deadRunId: runId }) => jobs().listRunArtifacts({ runId }),
+    ...here('runs.read', 'payloads.read'),
+  },
+  getRunArtifact: {
+    ask: ({ deadRunId: runId }) => collect(jobs().getRunArtifact({ runId, name: 'report.txt' })),
+    ...here('runs.read', 'payloads.read'),
+  },
   whyRun: { ask: ({ endedRunId: runId }) => jobs().whyRun({ runId }), ...here('runs.read') },
   watchRunLog: {
     ask: ({ endedRunId: runId }) => gateway.asTimePasses(collect(jobs().watchRunLog({ runId }))),
@@ -376,6 +384,7 @@ async function makeDeadLetter(): Promise<string> {
     [{ ...batch.runs[0]!, sequence: 1, data: '1' }],
     gateway.clock.now(),
   );
+  await gateway.leaveArtifact(batch);
   const next = { kind: 'dead', reason: 'retries_exhausted' } as const;
   await gateway.settle(batch, { status: 'FAILED', result: '{"rows":1}', next });
   return batch.runs[0]!.runId;

@@ -19,6 +19,16 @@ export function runMethods(operations: Operations): RpcMethod[] {
       for await (const data of readParts([result], { from: 0, bytes: result.bytes })) yield { data };
     }),
 
+    serverStream(
+      method.getRunArtifact,
+      ['runs.read', 'payloads.read'],
+      async function* ({ caller, request }) {
+        const named = { name: requireField(request.name, 'name'), attempt: request.attempt };
+        const file = await operations.getArtifact(caller, readRunId(request.runId), named);
+        for await (const data of readParts([file], { from: 0, bytes: file.bytes })) yield { data };
+      },
+    ),
+
     serverStream(method.watchRunLog, 'logs.read', async function* ({ caller, request, recognise, signal }) {
       const { run_id: _, after_id: afterId, ...fields } = rpc.fieldsOf(method.watchRunLog.input, request);
       const query = readFields(LOG, fields, { isQuery: true }) as ReturnType<typeof toRunLogsQuery>;

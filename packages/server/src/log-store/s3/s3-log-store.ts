@@ -3,7 +3,7 @@
  * is a part of a segment that this server wrote. An object is never changed: what a name says, its bytes are, so that a request that
  * arrives late harms nothing. Parts may overlap, with the same bytes: a small part is written again with what follows it, and removed
  * after that. The generation tells processes of a server apart: where the next one has gone on, a request of the one before that
- * arrives after its death has other bytes, and does not count. A large result is the same below `<epoch>-<server>.result/`.
+ * arrives after its death has other bytes, and does not count. A large result is the same below `<epoch>-<server>.result/`, files that a run left below `<epoch>-<server>.artifacts/`.
  */
 import type { Clock } from '@carillon/foundation';
 import {

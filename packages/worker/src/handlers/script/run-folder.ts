@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, constants, fchownSync, openSync, readFileSync, readlinkSync } from 'node:fs';
 import {
   chmod,
+  lchown,
   lstat,
   mkdir,
   mkdtemp,
@@ -74,6 +75,14 @@ export class RunFolder {
     return path;
   }
 
+  /** An empty one within it, for the user of the run alone. Only before the folder is given away. */
+  async makeFolder(name: string): Promise<string> {
+    const path = join(this.path, name);
+    await mkdir(path, { mode: 0o700 });
+    if (this.#owner) await lchown(path, this.#owner.uid, this.#owner.gid);
+    return path;
+  }
+
   /** The last step before the script starts: what it needs is there, and the worker opens nothing in the folder by its name any more. */
   giveAway(): void {
     if (!this.#owner) return;
@@ -117,7 +126,13 @@ async function removeOuter(outer: string): Promise<void> {
 async function removeFiles(path: string): Promise<boolean> {
   const names: string[] = [];
   for await (const name of namesIn(path)) if (names.push(name) > FILES_MAX) return false;
-  await Promise.all(names.map((name) => unlink(join(path, name)).catch(() => undefined)));
+  await Promise.all(
+    names.map((name) =>
+      unlink(join(path, name))
+        .catch(() => rmdir(join(path, name)))
+        .catch(() => undefined),
+    ),
+  );
   return isRemoved(path);
 }
 

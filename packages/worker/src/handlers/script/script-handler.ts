@@ -12,6 +12,7 @@ import { ControlLines } from './control-lines.ts';
 import { ScriptFetcher } from './fetch-script.ts';
 import { type HiddenPath, locateHidden } from './hidden-paths.ts';
 import { DEFAULT_INTERPRETERS, DEFAULT_PATH, Interpreters } from './interpreter.ts';
+import { keepArtifacts } from './keep-artifacts.ts';
 import { pipeStock } from './named-pipes.ts';
 import { placeScript } from './place-script.ts';
 import { RunFolder, removeLeftFolders, type UserIds } from './run-folder.ts';
@@ -52,6 +53,8 @@ export interface ScriptHandlerOptions {
 }
 
 const MIB = 1024 * 1024;
+/** After the grace of a script that had to stop, its files have this long: together less than the engine waits. */
+const AFTER_GRACE_MS = 500;
 
 export const SCRIPT_DEFAULTS: ScriptHandlerOptions = {
   interpreters: DEFAULT_INTERPRETERS,
@@ -138,6 +141,7 @@ async function runIn(
   const saved = context.checkpoint.value;
   const checkpointFile = `${folder.path}/checkpoint.json`;
   if (saved !== undefined) await folder.write('checkpoint.json', JSON.stringify(saved));
+  const artifacts = await folder.makeFolder('artifacts');
   const words = new ScriptWords(context);
   const lines = new ControlLines(words);
   const running = new ScriptProcess({
@@ -152,6 +156,7 @@ async function runIn(
       CARILLON_SCHEDULED_AT: context.scheduledAt.toISOString(),
       CARILLON_PAYLOAD_FILE: payloadFile,
       CARILLON_CHECKPOINT_FILE: checkpointFile,
+      CARILLON_ARTIFACTS: artifacts,
     },
     folder,
     stdinFile,
@@ -164,7 +169,11 @@ async function runIn(
     onControl: (bytes) => lines.push(bytes),
   });
   const { signal } = context;
-  const stop = () => running.stop();
+  let stoppedAt: number | undefined;
+  const stop = () => {
+    stoppedAt = performance.now();
+    running.stop();
+  };
   signal.addEventListener('abort', stop);
   const startedAt = performance.now();
   try {
@@ -173,6 +182,11 @@ async function runIn(
     lines.end();
     words.end(signal.aborted || isCutShort(end, options.limits));
     await words.saved();
+    await keepArtifacts(
+      context,
+      { path: artifacts, owner: options.user },
+      { stoppedAt: () => stoppedAt, stopMsMax: options.graceMs + AFTER_GRACE_MS },
+    );
     context.used({ peakMemoryBytes: end.peakBytes || undefined, cpuSeconds: end.cpuSeconds });
     note(context, describeEnd(end, performance.now() - startedAt));
     // A worker that stood still may see what its guard did before it learns that the run is not its own any more.

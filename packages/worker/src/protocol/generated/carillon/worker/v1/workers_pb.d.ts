@@ -477,6 +477,13 @@ export declare type Welcome = Message<"carillon.worker.v1.Welcome"> & {
    * @generated from field: uint64 result_bytes_max = 8;
    */
   resultBytesMax: bigint;
+
+  /**
+   * How many bytes the files of a run may have that are sent in parts; 0: this server takes none.
+   *
+   * @generated from field: uint64 artifact_bytes_max = 9;
+   */
+  artifactBytesMax: bigint;
 };
 
 /**
@@ -1052,11 +1059,18 @@ export declare type ResultPart = Message<"carillon.worker.v1.ResultPart"> & {
   bytes: Uint8Array;
 
   /**
-   * Of the whole result.
+   * Of the whole result; 0 of files.
    *
    * @generated from field: uint64 bytes_total = 7;
    */
   bytesTotal: bigint;
+
+  /**
+   * The parts are not of a result, but of the files that the run left. Left out: of a result.
+   *
+   * @generated from field: carillon.worker.v1.ArtifactsPart artifacts = 8;
+   */
+  artifacts?: ArtifactsPart | undefined;
 };
 
 /**
@@ -1064,6 +1078,28 @@ export declare type ResultPart = Message<"carillon.worker.v1.ResultPart"> & {
  * Use `create(ResultPartSchema)` to create a new message.
  */
 export declare const ResultPartSchema: GenMessage<ResultPart>;
+
+/**
+ * What is sent in parts are the files of a run, one after the other; then an index of them as JSON,
+ * `{"keptAtMs": 0, "files": [{"name": "a", "offset": 0, "bytes": 1}]}`; then 24 bytes: `carillon-files `, and the length of the index as
+ * nine digits. Only when the last part is answered, the end of the run is sent.
+ *
+ * @generated from message carillon.worker.v1.ArtifactsPart
+ */
+export declare type ArtifactsPart = Message<"carillon.worker.v1.ArtifactsPart"> & {
+  /**
+   * It is the last one.
+   *
+   * @generated from field: bool last = 1;
+   */
+  last: boolean;
+};
+
+/**
+ * Describes the message carillon.worker.v1.ArtifactsPart.
+ * Use `create(ArtifactsPartSchema)` to create a new message.
+ */
+export declare const ArtifactsPartSchema: GenMessage<ArtifactsPart>;
 
 /**
  * What became of a part of a result.
