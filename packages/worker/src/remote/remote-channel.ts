@@ -14,6 +14,7 @@ import {
   RunProgressSchema,
   type SessionRequest,
   URGENCY,
+  type Welcome,
 } from '../protocol/index.ts';
 import type { HeldRun, OutputChunk, Progress, RunChannel } from '../run-channel.ts';
 import { RemoteArtifacts } from './remote-artifacts.ts';
@@ -27,6 +28,14 @@ interface Granted {
   readonly window: number;
   readonly resultBytesMax: number;
   readonly artifactBytesMax: number;
+}
+
+export function grantedBy({ outputWindow, resultBytesMax, artifactBytesMax }: Welcome): Granted {
+  return {
+    window: outputWindow,
+    resultBytesMax: Number(resultBytesMax),
+    artifactBytesMax: Number(artifactBytesMax),
+  };
 }
 
 interface PendingCheckpoint {

@@ -31,7 +31,7 @@ import type {
 } from '../runtime/worker-home.ts';
 import { DialOrder } from './dial-order.ts';
 import { DisownedLeases } from './disowned-leases.ts';
-import { RemoteChannel } from './remote-channel.ts';
+import { grantedBy, RemoteChannel } from './remote-channel.ts';
 import { SessionStream, StreamBroken } from './session-stream.ts';
 import { whyBroken } from './why-broken.ts';
 
@@ -218,16 +218,8 @@ export class RemoteHome implements WorkerHome {
     const sentAt = clock.monotonic();
     this.#hello(stream);
     void this.#read(server, stream);
-    const {
-      unknownLeases,
-      beatMs,
-      trustMs,
-      outputWindow,
-      resultBytesMax,
-      artifactBytesMax,
-      workerId,
-      draining,
-    } = await this.#answered(stream, stream.welcome.promise);
+    const welcome = await this.#answered(stream, stream.welcome.promise);
+    const { unknownLeases, beatMs, trustMs, workerId, draining } = welcome;
     this.#times = { beatMs, trustMs };
     if (this.#isBuried) return undefined;
     log.info({ server, workerId }, 'connected to a server');
@@ -235,10 +227,7 @@ export class RemoteHome implements WorkerHome {
     this.#wasWelcome = true;
     this.#order.welcomed();
     stream.isWelcome = true;
-    this.channel.attach(stream.frames, {
-      ...{ window: outputWindow, resultBytesMax: Number(resultBytesMax) },
-      artifactBytesMax: Number(artifactBytesMax),
-    });
+    this.channel.attach(stream.frames, grantedBy(welcome));
     this.#disown(unknownLeases as LeaseId[]);
     return { sentAt, draining, ...this.#times };
   }

@@ -70,6 +70,7 @@ interface Entry extends Rule {
 type EntryOf<Service extends { method: object }> = Record<keyof Service['method'], Entry>;
 
 const noJobs = { handler: 'none' };
+const withPayloads = here('runs.read', 'payloads.read');
 const JOB_CALLS: EntryOf<typeof rpc.JobService> = {
   submitJob: { ask: () => jobs().submitJob(JOB), ...newHere('jobs.create') },
   submitJobs: {
@@ -124,21 +125,12 @@ const JOB_CALLS: EntryOf<typeof rpc.JobService> = {
     ...here('runs.read'),
   },
   getRun: { ask: ({ endedRunId: runId }) => jobs().getRun({ runId }), ...here('runs.read') },
-  getRunCheckpoint: {
-    ask: ({ deadRunId: runId }) => jobs().getRunCheckpoint({ runId }),
-    ...here('runs.read', 'payloads.read'),
-  },
-  getRunResult: {
-    ask: ({ deadRunId: runId }) => collect(jobs().getRunResult({ runId })),
-    ...here('runs.read', 'payloads.read'),
-  },
-  listRunArtifacts: {
-    ask: ({ deadRunId: runId }) => jobs().listRunArtifacts({ runId }),
-    ...here('runs.read', 'payloads.read'),
-  },
+  getRunCheckpoint: { ask: ({ deadRunId: runId }) => jobs().getRunCheckpoint({ runId }), ...withPayloads },
+  getRunResult: { ask: ({ deadRunId: runId }) => collect(jobs().getRunResult({ runId })), ...withPayloads },
+  listRunArtifacts: { ask: ({ deadRunId: runId }) => jobs().listRunArtifacts({ runId }), ...withPayloads },
   getRunArtifact: {
     ask: ({ deadRunId: runId }) => collect(jobs().getRunArtifact({ runId, name: 'report.txt' })),
-    ...here('runs.read', 'payloads.read'),
+    ...withPayloads,
   },
   whyRun: { ask: ({ endedRunId: runId }) => jobs().whyRun({ runId }), ...here('runs.read') },
   watchRunLog: {
