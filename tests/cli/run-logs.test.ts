@@ -148,12 +148,12 @@ test('runs artifacts lists the files that a script left, and writes one to stdou
   });
   await eventually(async () => expect((await client.runs.get(id)).status).toBe('SUCCESS'), SOON);
   expect(await ok(['runs', 'artifacts', id, ...here()])).toMatch(/^NAME .*\na\.bin +3 +1 /);
-  expect(await json(['runs', 'artifacts', id, ...here()])).toMatchObject({ name: 'a.bin', bytes: 3 });
+  expect(await json(['runs', 'artifacts', id, ...here()])).toMatchObject([{ name: 'a.bin', bytes: 3 }]);
   expect(await ok(['runs', 'artifacts', id, 'a.bin', ...here()])).toBe('a\0b');
   const file = join(folder, 'a.bin');
-  await ok(['runs', 'artifacts', id, 'a.bin', '--output', file, ...here()]);
+  await ok(['runs', 'artifacts', id, 'a.bin', '--save', file, ...here()]);
   expect(await readFile(file, 'latin1')).toBe('a\0b');
-  expect((await run(['runs', 'artifacts', id, 'a.bin', '--output', file, ...here()])).code).not.toBe(0);
-  expect((await run(['runs', 'artifacts', id, '--output', file, ...here()])).stderr).toContain('--output');
+  expect((await run(['runs', 'artifacts', id, 'a.bin', '--save', file, ...here()])).code).not.toBe(0);
+  expect((await run(['runs', 'artifacts', id, '--save', file, ...here()])).stderr).toContain('--save');
   expect((await run(['runs', 'artifacts', id, 'b.bin', ...here()])).stderr).toContain('no file of this name');
 });

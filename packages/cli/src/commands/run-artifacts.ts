@@ -18,9 +18,9 @@ const COLUMNS: readonly Column<Artifact>[] = [
 export async function showArtifacts(
   cli: Cli,
   { id, name }: { readonly id: string; readonly name: string | undefined },
-  { attempt, output }: { readonly attempt?: number | undefined; readonly output?: string | undefined },
+  { attempt, save }: { readonly attempt?: number | undefined; readonly save?: string | undefined },
 ): Promise<number> {
-  const given = output === undefined ? attempt && '--attempt' : '--output';
+  const given = save === undefined ? attempt && '--attempt' : '--save';
   if (name === undefined && given) throw new UsageError(`${given} is for one file.`, 'Name the file.');
   const client = await cli.client();
   if (name === undefined) {
@@ -28,8 +28,8 @@ export async function showArtifacts(
     return EXIT.ok;
   }
   const file = Readable.fromWeb((await client.runs.artifact(id, name, { attempt })) as ReadableStream);
-  if (output === undefined) await cli.out.bytes(file);
+  if (save === undefined) await cli.out.bytes(file);
   // Made only now: a file that is not there leaves none behind.
-  else await pipeline(file, createWriteStream(output, { flags: 'wx' }));
+  else await pipeline(file, createWriteStream(save, { flags: 'wx' }));
   return EXIT.ok;
 }

@@ -125,18 +125,15 @@ export const runCommands: readonly CommandSpec[] = [
     },
   }),
   command('runs artifacts', 'List the files that a run left, or read one', {
-    arguments: [
-      RUN_ID,
-      { name: '[name]', description: 'Name of a file, which is written to stdout or --output' },
-    ],
+    arguments: [RUN_ID, { name: '[name]', description: 'Name of a file, which is written to stdout' }],
     details: 'A script leaves files in the folder that $CARILLON_ARTIFACTS names.',
     options: {
       attempt: count('--attempt <number>', 'The file that this attempt left [the latest that left one]'),
-      output: text('-o, --output <file>', 'Where to write it; must not exist'),
+      save: text('--save <file>', 'Write it to this file, which must not exist, and not to stdout'),
     },
     examples: [
       `carillon runs artifacts ${RUN}`,
-      `carillon runs artifacts ${RUN} report.pdf --output report.pdf`,
+      `carillon runs artifacts ${RUN} report.pdf --save report.pdf`,
     ],
     run: ({ args: [id = '', name], options, cli }) => showArtifacts(cli, { id, name }, options),
   }),
