@@ -19,7 +19,7 @@ const PART_BYTES = 256 * 1_024;
 class KeepingChannel extends RecordingChannel {
   readonly parts: Uint8Array[] = [];
   fault: Error | undefined;
-  readonly artifacts: RunArtifacts;
+  artifacts: RunArtifacts;
 
   constructor(bytesMax = 1_000_000) {
     super();
@@ -132,6 +132,29 @@ describe('files of a script', () => {
     const { outcome } = await left('echo x > a', channel);
     expect(outcome).toMatchObject({ kind: 'SUCCESS' });
     expect(channel.text('system')).toContain('the files of the script could not be kept: the disk is full\n');
+  });
+
+  test('that a store does not take in time do not make a timeout of a script that had succeeded', async () => {
+    const channel = new KeepingChannel();
+    const saving = Promise.withResolvers<void>();
+    channel.artifacts = {
+      bytesMax: 1_000,
+      save: () => {
+        saving.resolve();
+        return new Promise<never>(() => undefined);
+      },
+    };
+    const { run, ended } = startScript({
+      ...bash('echo x > "$CARILLON_ARTIFACTS/a"'),
+      channel,
+      options: { graceMs: 100 },
+    });
+    await saving.promise;
+    run.requestStop('timed_out', 'it took too long', 0);
+    expect(await ended).toMatchObject({ kind: 'SUCCESS' });
+    expect(channel.text('system')).toContain(
+      'the files of the script could not be kept: the run had to stop\n',
+    );
   });
 
   test('are said to be lost where nobody keeps any', async () => {

@@ -69,6 +69,7 @@ describe('a script', () => {
     const cwd = rest.pop()!;
     expect(mode).toBe('700');
     expect(rest.map((line) => line.replace(/COOKIE=.*/, 'COOKIE='))).toEqual([
+      `CARILLON_ARTIFACTS=${cwd}/artifacts`,
       'CARILLON_ATTEMPT=1',
       `CARILLON_CHECKPOINT_FILE=${cwd}/checkpoint.json`,
       'CARILLON_EPOCH=1',
@@ -182,7 +183,12 @@ describe('no payload reaches a shell (hazard 36)', () => {
     const { channel } = await runScript(
       bash('cat >/dev/null; ls -A', { data: '$(touch made)', stdin: '$(touch made)' }),
     );
-    expect(channel.text().trim().split('\n').toSorted()).toEqual(['payload.json', 'script', 'stdin']);
+    expect(channel.text().trim().split('\n').toSorted()).toEqual([
+      'artifacts',
+      'payload.json',
+      'script',
+      'stdin',
+    ]);
   });
 
   test.each([
@@ -391,6 +397,6 @@ echo '{"result":{"rows":[1e999]}}' >&3`),
 
 test('the files of a run are for its user alone', async () => {
   const { channel } = await runScript(bash('stat -c "%a %n" *'));
-  expect(channel.text().trim().split('\n')).toEqual(['600 payload.json', '700 script']);
+  expect(channel.text().trim().split('\n')).toEqual(['700 artifacts', '600 payload.json', '700 script']);
   expect(statSync(folder).isDirectory()).toBe(true);
 });

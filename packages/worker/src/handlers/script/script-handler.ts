@@ -182,6 +182,8 @@ async function runIn(
     lines.end();
     words.end(signal.aborted || isCutShort(end, options.limits));
     await words.saved();
+    // A run that comes to its end meanwhile has run all the same.
+    const hadToStop = signal.aborted;
     await keepArtifacts(
       context,
       { path: artifacts, owner: options.user },
@@ -192,8 +194,7 @@ async function runIn(
     // A worker that stood still may see what its guard did before it learns that the run is not its own any more.
     if (end.signal === 'SIGKILL') context.isHeld();
     // What it answered on its way out is no answer: the engine knows why it was stopped.
-    if (signal.aborted)
-      throw new HandlerError(signal.reason instanceof Error ? signal.reason.message : 'stopped');
+    if (hadToStop) throw new HandlerError(signal.reason instanceof Error ? signal.reason.message : 'stopped');
     return answerOf(end, words, options.limits);
   } finally {
     signal.removeEventListener('abort', stop);
