@@ -1,5 +1,5 @@
 /** Files that scripts leave, as whoever keeps them gets them: real scripts, a channel that remembers. */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ARTIFACT_END_BYTES, readArtifactEnd, readArtifactIndex } from '@carillon/domain';
@@ -175,4 +175,10 @@ describe('files of a script', () => {
     });
     expect(readdirSync(workFolder)).toEqual([]);
   });
+});
+
+test('the files of a run are for its user alone', async () => {
+  const { channel } = await runScript(bash('stat -c "%a %n" *'));
+  expect(channel.text().trim().split('\n')).toEqual(['700 artifacts', '600 payload.json', '700 script']);
+  expect(statSync(workFolder).isDirectory()).toBe(true);
 });

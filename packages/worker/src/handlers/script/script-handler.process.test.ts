@@ -1,14 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -393,10 +384,4 @@ echo '{"result":{"rows":[1e999]}}' >&3`),
     expect((await runScript({ ...bash(script), checkpoint: { at: 3 } })).channel.text()).toBe('{"at":3}\n');
     expect((await runScript(bash(script))).channel.text()).toBe('none\n');
   });
-});
-
-test('the files of a run are for its user alone', async () => {
-  const { channel } = await runScript(bash('stat -c "%a %n" *'));
-  expect(channel.text().trim().split('\n')).toEqual(['700 artifacts', '600 payload.json', '700 script']);
-  expect(statSync(folder).isDirectory()).toBe(true);
 });
