@@ -1,10 +1,11 @@
 /** Files that scripts leave, as whoever keeps them gets them: real scripts, a channel that remembers. */
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { chownSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ARTIFACT_END_BYTES, readArtifactEnd, readArtifactIndex } from '@carillon/domain';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunArtifacts } from '../../run-channel.ts';
+import { PackedArtifacts } from './pack-artifacts.ts';
 import { bash, eventually, RecordingChannel, runScript, startScript } from './script.fixture.ts';
 
 let workFolder: string;
@@ -165,6 +166,23 @@ describe('files of a script', () => {
       );
     }
   });
+
+  test.runIf(process.geteuid?.() === 0)(
+    'of another user are not read, as a hard link may name one',
+    async () => {
+      const owner = { uid: 65_534, gid: 65_534 };
+      const path = mkdtempSync(join(tmpdir(), 'carillon-artifacts-test-'));
+      for (const name of ['mine', 'theirs']) writeFileSync(join(path, name), name);
+      chownSync(join(path, 'mine'), owner.uid, owner.gid);
+      const packed = new PackedArtifacts({ path, owner, bytesMax: 1_000 });
+      const parts: Uint8Array[] = [];
+      for await (const part of packed.parts()) parts.push(part);
+      rmSync(path, { recursive: true });
+      expect(packed.files).toEqual([{ name: 'mine', offset: 0, bytes: 4 }]);
+      expect([...packed.leftOut]).toEqual([['theirs', 'it is not a regular file of the user of scripts']]);
+      expect(Buffer.concat(parts).toString()).not.toContain('theirs');
+    },
+  );
 
   test('are removed with the folder of the run', async () => {
     const options = { workFolder };
