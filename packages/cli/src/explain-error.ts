@@ -128,6 +128,7 @@ export const FIXES: Readonly<Record<string, string>> = {
   fire_passed: 'Choose a fire that is not due yet. `carillon runs cancel` stops what has started.',
   run_not_found: '`carillon runs list <job>` shows the runs of a job.',
   checkpoint_not_found: '`carillon runs show` says whether a run has one.',
+  artifact_not_found: '`carillon runs artifacts <run>` shows them.',
   dead_letter_not_found: '`carillon dlq list` shows them.',
   namespace_not_found:
     '`carillon namespaces list` shows those you may see; `carillon namespaces create` makes one.',
