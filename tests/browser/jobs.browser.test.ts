@@ -64,8 +64,8 @@ describe.skipIf(!hasBrowser())('jobs, on the page', () => {
 
   test('what is wrong is told in the words of the page, not in those of the interface', async () => {
     const page = await stage.signedIn('ada', ADMIN, '/jobs/00000000-0000-7000-8000-000000000000');
-    await page.getByRole('alert').waitFor();
-    expect(await page.getByRole('alert').textContent()).not.toMatch(/\/api|the answer/);
+    await page.getByText('There is no such job').first().waitFor();
+    expect(await page.getByRole('main').textContent()).not.toMatch(/\/api|the answer/);
   });
 
   test('many jobs are paused after a count and ten names, and resumed by one click', async () => {
