@@ -261,15 +261,15 @@ describe.skipIf(!hasBrowser())('every screen', () => {
     });
     const { job, nightly, run } = ids;
     for (const [path, shown] of [
-      [`/jobs/${job}`, `There is no job ${job}.`],
-      [`/jobs/${job}?tab=definition`, `There is no job ${job}.`],
-      [`/jobs/${job}?tab=versions`, `There is no job ${job}.`],
-      [`/jobs/${nightly}?tab=calendar`, `There is no job ${nightly}.`],
-      [`/jobs/${job}/edit`, `There is no job ${job}.`],
+      [`/jobs/${job}`, 'There is no such job'],
+      [`/jobs/${job}?tab=definition`, 'There is no such job'],
+      [`/jobs/${job}?tab=versions`, 'There is no such job'],
+      [`/jobs/${nightly}?tab=calendar`, 'There is no such job'],
+      [`/jobs/${job}/edit`, 'There is no such job'],
       [`/jobs/new?from=${job}`, `There is no job ${job}.`],
       ['/jobs?ns=default', 'There is no namespace default.'],
-      [`/runs/${run}`, `There is no run ${run}.`],
-      [`/runs/${run}?tab=payload`, `There is no run ${run}.`],
+      [`/runs/${run}`, 'There is no such run'],
+      [`/runs/${run}?tab=payload`, 'There is no such run'],
       [`/runs?job=${job}`, `There is no job ${job}.`],
       [`/dead?job=${job}`, 'No dead letters of this job'],
     ] as const) {
