@@ -1,6 +1,6 @@
 /**
  * What `npm test`, `npm run test:long` and `npm run check` run: format, lint and types, and the projects of tests; `check` only those
- * that wait for nothing real. As many stages run side by side as there are cores and two more, for most of them wait for processes much of
+ * that wait for nothing real. As many stages run side by side as there are cores and one more, for most of them wait for processes much of
  * their time. One line per stage with the time it took, the output only of what failed, and at the end the sum over all tests. Any
  * failure fails the run; where CI=true, so does any skipped test.
  */
@@ -39,14 +39,14 @@ const PLAIN_NOTICE_MS = 20_000;
 const CLEARED_LINE = '\r\x1b[K';
 /** The longest first: what is left at the end is short, and no core waits for one long stage. */
 const ALL = [
-  ...['cli', 'db', 'rpc', 'faults', 'browser', 'processes', 'simulation', 'unit', 'fuzz', 'architecture'],
+  ...['db', 'cli', 'faults', 'rpc', 'browser', 'processes', 'simulation', 'unit', 'fuzz', 'architecture'],
 ];
 const MODES: Record<string, readonly string[]> = {
   check: ['unit', 'architecture'],
   test: ALL,
   'test:long': ALL,
 };
-const STAGES_AT_ONCE = availableParallelism() + 2;
+const STAGES_AT_ONCE = availableParallelism() + 1;
 
 const [mode = 'test', ...filters] = process.argv.slice(2);
 const projects = MODES[mode];

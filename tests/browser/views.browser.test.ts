@@ -141,15 +141,15 @@ describe.skipIf(!hasBrowser())('what people keep', () => {
     expect(await page.getByText(grace!.user_id).count()).toBe(0);
     await page.context().close();
     // Also to those who may not list users: in the list, in the definition, and in the form.
-    const viewer = await stage.signedIn('vera', [{ namespace: '*', role: 'viewer' }], '/jobs?text=owned');
-    await viewer.getByRole('row', { name: /owned/ }).getByText('grace').waitFor();
-    await viewer.goto(`/jobs/${job!.job_id}?tab=definition`);
-    await viewer
+    const colleague = await stage.signedIn('vera', [{ namespace: '*', role: 'editor' }], '/jobs?text=owned');
+    await colleague.getByRole('row', { name: /owned/ }).getByText('grace').waitFor();
+    await colleague.goto(`/jobs/${job!.job_id}?tab=definition`);
+    await colleague
       .getByRole('row', { name: /^Owner/ })
       .getByText('grace')
       .waitFor();
-    await viewer.goto(`/jobs/${job!.job_id}/edit`);
-    await viewer.locator('input[role=combobox][value="grace"]').waitFor({ state: 'attached' });
-    await viewer.context().close();
+    await colleague.goto(`/jobs/${job!.job_id}/edit`);
+    await colleague.locator('input[role=combobox][value="grace"]').waitFor({ state: 'attached' });
+    await colleague.context().close();
   });
 });

@@ -50,7 +50,6 @@ export function createOperations(ports: OperationPorts) {
     ...whyOperations(ports),
     ...versionOperations(ports),
     ...searchOperations(ports),
-    // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
     ...runLogOperations(ports),
     ...deadLetterOperations(ports, lanes),
     // biome-ignore lint/nursery/noMisusedPromises: they are an object, which the rule takes for a promise.
