@@ -37,6 +37,10 @@ const putTogether: Readonly<Record<string, readonly string[]>> = {
   // Asked in several parts, each by what was chosen.
   'jobs.bulk of': [],
   'runs.bulk of': [],
+  'deadLetters.redriveMany of': [],
+  'stats.overTime span': ['from', 'to'],
+  'stats.failures span': ['from', 'to'],
+  'workers.list filter': ['alive', 'handler', 'label'],
 };
 
 interface Call {

@@ -79,6 +79,16 @@ export async function pageRequests(client: Carillon, plan: PlannedStore): Promis
   add('overview', 'stats.failures', 'failures 7d of a namespace', {
     send: (c) => c.stats.failures({ from: '7d', namespace: 'billing', limit: 20 }),
   });
+  const dragged = {
+    from: new Date(plan.nowMs - 3_600_000).toISOString(),
+    to: new Date(plan.nowMs).toISOString(),
+  };
+  add('overview', 'stats.overTime', 'counts of a range that was dragged', {
+    send: (c) => c.stats.overTime(dragged),
+  });
+  add('overview', 'stats.failures', 'failures of a range that was dragged', {
+    send: (c) => c.stats.failures({ ...dragged, limit: 20 }),
+  });
   add('overview', 'jobs.upcoming', 'what comes next', {
     send: (c) => c.jobs.upcoming({ limit: 200, within: '1h' }).page(),
     fault: full(1),
@@ -302,11 +312,24 @@ export async function pageRequests(client: Carillon, plan: PlannedStore): Promis
   for (const [what, query] of [
     ['', {}],
     [', a text in it', { search: 'no such line' }],
+    [', one attempt of it', { epoch: 1 }],
     [', one stream of it', { stream: ['stderr', 'system'] }],
   ] as const)
     add('run', 'runs.tailLogs', `log of a run that ended${what}`, {
       send: (c) => c.runs.logText(failedRun.runId, query),
     });
+
+  add('run', 'runs.artifacts', 'files of a run', { send: (c) => c.runs.artifacts(failedRun.runId) });
+  // Most runs have none, which is an answer too.
+  add('run', 'runs.checkpoint', 'what a run saved', {
+    send: (c) => c.runs.checkpoint(failedRun.runId).catch(() => undefined),
+  });
+  add('run', 'runs.list', 'the last success before a run', {
+    send: (c) =>
+      c.runs
+        .list({ job_id: plan.job(failedRun.job).jobId, status: 'SUCCESS', until: dragged.to, limit: 1 })
+        .page(),
+  });
 
   const letters = (name: string, filter: Parameters<Carillon['deadLetters']['list']>[0], fault = full(0)) =>
     add('dead letters', 'deadLetters.list', name, {
@@ -320,6 +343,7 @@ export async function pageRequests(client: Carillon, plan: PlannedStore): Promis
   letters('of a small namespace', { handled: false, namespace: 'tiny' });
   letters('of an owner with none', { handled: false, user_id: 'nobody' });
   letters('of a job', { handled: false, job_id: plan.job(deadRun.job).jobId });
+  add('dead letters', 'deadLetters.get', 'a letter', { send: (c) => c.deadLetters.get(deadRun.runId) });
   add('dead letters', 'deadLetters.redriveMany', 'dry run', {
     send: (c) => c.deadLetters.redriveMany({ filter: {}, dry_run: true }),
   });
@@ -330,6 +354,9 @@ export async function pageRequests(client: Carillon, plan: PlannedStore): Promis
   });
   add('workers', 'workers.list', 'workers with a label', {
     send: (c) => c.workers.list({ label: 'zone:none', limit: 100 }).page(),
+  });
+  add('workers', 'workers.list', 'workers that are alive, by a handler', {
+    send: (c) => c.workers.list({ alive: true, handler: 'http', limit: 100 }).page(),
   });
   add('workers', 'workers.get', 'a worker', {
     send: async (c) => c.workers.get((await workerOf(c)) ?? ''),
